@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from benchmarks.fetches.site import Shown, Site
-    from shingling.fetching.learning import Contradiction, Skip
-    from shingling.fetching.rows import RuleCounts
+    from shingling.fetching.learning import Contradiction, RuleCounts, Skip
     from shingling.sketch import Signature
 
 MAX_FETCHES = 15_000

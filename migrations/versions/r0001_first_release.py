@@ -168,19 +168,5 @@ def _make_sites() -> None:
         sa.Column("contradicted", sa.BigInteger, nullable=False),
         sa.Column("saved", sa.BigInteger, nullable=False),
         sa.Column("explored", sa.BigInteger, nullable=False),
-        sa.Column("pinned", sa.Boolean),
-        sa.Column("updated", sa.BigInteger, nullable=False),
     )
     op.create_index("url_rules_site", "url_rules", ["site"])
-    op.create_table(
-        "skipped_urls",
-        sa.Column("skip_key", sa.LargeBinary(16), primary_key=True),
-        sa.Column("spider", sa.Text, nullable=False),
-        sa.Column("site", sa.Text, nullable=False),
-        sa.Column("url", sa.Text, nullable=False),
-        sa.Column("page", sa.Text, nullable=False),
-        sa.Column("rules", sa.Text, nullable=False),
-        sa.Column("request", sa.Text),
-        sa.Column("created", sa.BigInteger, nullable=False),
-    )
-    op.create_index("skipped_urls_site", "skipped_urls", ["site", "created"])

@@ -1,4 +1,4 @@
-"""The command `rules`: what was learned of the URLs of sites, and a person's word on it."""
+"""The command `rules`: what was learned of the URLs of sites."""
 
 from __future__ import annotations
 
@@ -24,15 +24,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from shingling.console.options import CommandOptions
-    from shingling.fetching.learning import UrlRule
-    from shingling.fetching.rows import RuleCounts
+    from shingling.fetching.learning import RuleCounts, UrlRule
     from shingling.store.session import Session
 
-_ACTIONS = ("forget", "pin", "export")
 _RUNS_LOOKED_AT = 100
-_EXAMPLES = 2  # of each rule
-_SHOWN = 100  # characters of a value that is refused
-_WORDS = {"always": True, "never": False, "learned": None}
 
 _OF_VALUES = ("drop-value", "one-page")
 
@@ -48,28 +43,26 @@ _PATTERNS = {
 
 
 def _rules(options: CommandOptions) -> int:
-    if not all(one.strip() for one in options.words):
-        raise UsageError("a site and a change have a name")
-    action, *words = options.words or ["list"]
-    if action not in (*_ACTIONS, "list"):
-        action, words = "list", options.words
-    site = words[0].lower().removeprefix("www.") if words else None
-    change = " ".join(words[1:]) or None
-    if (action == "pin") != (options.word is not None):
-        raise UsageError("pin and --as always, never or learned go together")
-    if (site is None and action in ("forget", "pin")) or (change is None and action == "pin"):
-        raise UsageError(f"{action} takes a site and a change")
-    if change is not None and action in ("list", "export"):
-        raise UsageError(f"{action} takes one site at most")
+    site = _host(options.site)
+    if (forgotten := _host(options.forget)) is not None:
+        if site or options.all or options.patterns:
+            raise UsageError("--forget SITE stands alone")
+        with open_session(options) as session:
+            return _forget(options, session, forgotten)
     with open_session(options) as session:
-        if site is not None and action == "forget":
-            return _forget(options, session, site, change)
-        if site is not None and change is not None:
-            return _pin(options, session, site, change)
         rules = _learned(options, session, site)
-        if action == "export":
-            return _export(options, [rule for rule in _outermost(rules) if rule.active])
-        return _list(options, session, rules, site)
+        if options.patterns:
+            return _print_patterns(options, [rule for rule in _outermost(rules) if rule.active])
+        return _list(options, session, rules)
+
+
+def _host(name: str | None) -> str | None:
+    """Host by which rules are kept, without `www.`; None if none is named."""
+    if name is None:
+        return None
+    if not name.strip():
+        raise UsageError("a site has a name")
+    return name.lower().removeprefix("www.")
 
 
 def _learned(options: CommandOptions, session: Session, site: str | None) -> list[UrlRule]:
@@ -81,21 +74,21 @@ def _learned(options: CommandOptions, session: Session, site: str | None) -> lis
     with session.reading() as connection:
         for rule in read_rules(connection, site):
             saved.setdefault(rule.site, []).append(rule)
-    learner = UrlLearner(
-        risk=options.settings.of_rooms["DEDUP_SKIP_RISK"], max_sites=len(saved) + 1
-    )
+    of_rooms = options.settings.of_rooms
+    risk, never = of_rooms["DEDUP_SKIP_RISK"], of_rooms["DEDUP_FETCH_NEVER"]
+    learner = UrlLearner(risk=risk, never=never, max_sites=len(saved) + 1)
     for name, rows in saved.items():
         learner.load(name, rows)
-    found = [rule for name in saved for rule in learner.rules(name)]
-    return [rule for rule in found if rule.node.startswith(options.below or "")]
+    return [rule for name in saved for rule in learner.rules(name)]
 
 
-def _list(options: CommandOptions, session: Session, rules: list[UrlRule], site: str | None) -> int:
-    examples = _examples(session, site)
+def _list(options: CommandOptions, session: Session, rules: list[UrlRule]) -> int:
+    from dataclasses import asdict
+
     shown = rules if options.all else _outermost(rules)
     estimate = _estimate(session)
     if options.json:
-        print_json({"rules": [_as_dict(rule, examples) for rule in shown], "lost": estimate})
+        print_json({"rules": [*map(asdict, shown)], "lost": estimate})
         return FOUND if shown else NOT_FOUND
     if not shown:
         print_lines("no rules are known" if options.all or not rules else "no rule acts: see --all")
@@ -110,19 +103,16 @@ def _list(options: CommandOptions, session: Session, rules: list[UrlRule], site:
                 f"{rule.agreed:g}",
                 f"{rule.contradicted:g}",
                 f"{rule.risk:.2%}",
-                {None: "yes" if rule.active else "no", True: "always", False: "never"}[rule.pinned],
+                "yes" if rule.active else "no",
                 f"{rule.saved:,}",
                 f"{rule.explored:,}",
             )
             for rule in shown
         ],
     )
-    for rule in shown:
-        for url, page in examples.get((rule.site, rule.change), ()):
-            print_lines(f"{rule.change}: {url} is {page}")
     if estimate is not None:
         print_lines(
-            f"of {estimate['tried']:,} pages that were looked at all the same,"
+            f"of {estimate['tried']:,} pages that were looked at anyway,"
             f" {estimate['lost']:,} would have been lost"
             f" ({estimate['low']:.2%} to {estimate['high']:.2%})"
         )
@@ -138,29 +128,8 @@ def _outermost(rules: Iterable[UrlRule]) -> list[UrlRule]:
         is_covered = any((rule.site, rule.change, one) in acting for one in above)
         if rule.active:
             acting.add((rule.site, rule.change, rule.node))
-        if rule.pinned is not None or rule.saved or (rule.active and not is_covered):
+        if rule.saved or (rule.active and not is_covered):
             found.append(rule)
-    return found
-
-
-def _as_dict(rule: UrlRule, examples: dict[tuple[str, str], list[tuple[str, str]]]) -> Any:
-    from dataclasses import asdict
-
-    given = [list(pair) for pair in examples.get((rule.site, rule.change), ())]
-    return {**asdict(rule), "examples": given}
-
-
-def _examples(session: Session, site: str | None) -> dict[tuple[str, str], list[tuple[str, str]]]:
-    """Read requests that were skipped by one rule alone, each with its page."""
-    from shingling.fetching.stored_rules import read_all_skipped
-
-    found: dict[tuple[str, str], list[tuple[str, str]]] = {}
-    with session.reading() as connection:
-        for one in read_all_skipped(connection, site):
-            if len(one.rules) == 1:
-                pairs = found.setdefault((one.site, one.rules[0]), [])
-                if len(pairs) < _EXAMPLES:
-                    pairs.append((one.url, one.page))
     return found
 
 
@@ -178,30 +147,15 @@ def _estimate(session: Session) -> dict[str, Any] | None:
     return {"tried": tried, "lost": lost, "low": round(low, 6), "high": round(high, 6)}
 
 
-def _forget(options: CommandOptions, session: Session, site: str, change: str | None) -> int:
+def _forget(options: CommandOptions, session: Session, site: str) -> int:
     from shingling.fetching.stored_rules import forget_rules
 
-    number = forget_rules(session, site, change, options.below)
+    number = forget_rules(session, site)
     line = f"{counted(number, 'rule')} forgotten"
     return print_result(options, {"forgotten": number}, line, found=bool(number))
 
 
-def _pin(options: CommandOptions, session: Session, site: str, change: str) -> int:
-    from shingling.fetching.learning import read_change
-    from shingling.fetching.stored_rules import pin_rule
-
-    read = read_change(change)
-    if read is None:
-        raise UsageError(f"{change[:_SHOWN]!r} is not a change of URLs")
-    node, word = options.below or "/", options.word
-    if not node.startswith("/"):
-        raise UsageError("--below takes a path that begins with /")
-    pin_rule(session, site, read.text, node, _WORDS[word])
-    as_json = {"site": site, "change": read.text, "below": node, "pinned": word}
-    return print_result(options, as_json, f"{site}{node}: {read.text}: {word}")
-
-
-def _export(options: CommandOptions, rules: Iterable[UrlRule]) -> int:
+def _print_patterns(options: CommandOptions, rules: Iterable[UrlRule]) -> int:
     """Print patterns of URLs that rules reduce to others."""
     patterns: dict[str, None] = {}
     without: dict[str, None] = {}
@@ -239,31 +193,13 @@ COMMANDS = (
     Subcommand(
         name="rules",
         group=HelpGroup.DECIDE,
-        summary="list what was learned of URLs, forget it, or say what holds",
-        example="pin example.com drop-parameter sid --as always",
+        summary="list what was learned of URLs, or forget it",
+        example="example.com",
         options=(
-            option(
-                "words",
-                metavar="[forget|pin|export] [SITE] [CHANGE]",
-                nargs="*",
-                type=text,
-                help="list the rules of a site, or of all; forget them; pin a change, such as"
-                " 'drop-parameter sid'; export patterns for a link extractor",
-            ),
-            option(
-                "--below",
-                metavar="PATH",
-                type=text,
-                help="only at this path and below (default: all)",
-            ),
-            option(
-                "--as",
-                dest="word",
-                choices=[*_WORDS],
-                help="pin: the change always makes the same page, or never does, or is learned"
-                " again",
-            ),
+            option("site", nargs="?", type=text, help="only of this host (default: of all)"),
             flag("--all", "list also what does not act"),
+            flag("--patterns", "print regular expressions for a link extractor instead"),
+            option("--forget", metavar="SITE", type=text, help="forget the rules of a host"),
         ),
         run=_rules,
     ),

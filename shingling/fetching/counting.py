@@ -67,7 +67,7 @@ class FetchCounts:
         number = counts["skipped"] if self._skips else counts["would_skip"]
         done = "were skipped" if self._skips else "would have been skipped"
         logger.info(
-            "Dedup: %d requests %s by %d rules, %d were made all the same; %s%s",
+            "Dedup: %d requests %s by %d rules, %d were made anyway as a check; %s%s",
             number,
             done,
             active,

@@ -19,13 +19,13 @@ from scrapy.exceptions import DontCloseSpider, NotConfigured
 from scrapy.http.request import NO_CALLBACK
 
 from shingling.errors import printable
-from shingling.fetching.again import SkippedRequests
 from shingling.fetching.counting import FetchCounts
 from shingling.fetching.learning import FetchedPage
 from shingling.fetching.notes import PagesNoted
 from shingling.fetching.repeated import RepeatedPage
 from shingling.fetching.requests import asked_for, is_from_elsewhere, may_be_skipped
 from shingling.fetching.sharing import SharedLearner
+from shingling.fetching.skipped import SkippedRequests
 from shingling.fetching.turns import Turns
 from shingling.plugin.pipeline import DedupPipeline
 from shingling.plugin.settings import DedupSettings
@@ -58,11 +58,11 @@ class FetchMiddleware:
         self._crawler = crawler
         self._settings = settings
         self._skips = settings.of_rooms["DEDUP_FETCH"] == "skip"
-        self._skipped = SkippedRequests(crawler)
+        self._counts = FetchCounts(crawler, skips=self._skips)
         self._shared = SharedLearner(crawler, settings, self._site_read)
         self._shared.tell = self._tell
-        self._counts = FetchCounts(crawler, skips=self._skips)
-        # Decisions on requests that are made all the same, by URL.
+        self._skipped = SkippedRequests(crawler, self._shared.learner, self._counts)
+        # Decisions on requests that are made anyway, by URL.
         self._decided: OrderedDict[str, Skip] = OrderedDict()
         self._turns = Turns()
         self._notes = PagesNoted()
@@ -138,7 +138,7 @@ class FetchMiddleware:
         self._turns.done(asked_for(request)[0])
 
     def _skip(self, request: Request, skip: Skip) -> None:
-        self._skipped.keep(self._shared, request, skip)
+        self._skipped.keep(request, skip)
         self._shared.changed()
         self._counts.add("skipped")
         repeated = RepeatedPage(request.url, skip.page, skip.rules, skip.risk)
@@ -230,10 +230,10 @@ class FetchMiddleware:
         self._unlearn(self._shared.learner.note_again(url, page))
 
     def _unlearn(self, gone: list[Contradiction]) -> None:
-        """Make requests after all that were skipped by rules that do not hold any more."""
+        """Make requests that were skipped by rules that do not hold any more."""
         if gone:
             self._counts.add("unlearned", len(gone))
-            self._skipped.unlearned(self._shared, gone)
+            self._skipped.unlearned(gone)
 
     def _item_ended(self, response: Response | None) -> None:
         """Wait no longer for the verdict on a page whose item another pipeline has dropped."""
@@ -255,13 +255,13 @@ class FetchMiddleware:
         return told.result() if told.done() else None
 
     def _site_read(self, site: str) -> None:
-        if self._skips:
-            self._skipped.site_read(self._shared, site)
+        self._skipped.site_read(site)
 
     def _begin(self) -> None:
         if self._has_begun:
             return
         self._has_begun = True
+        self._skipped.resume()
         pipeline = self._crawler.get_item_pipeline(DedupPipeline)
         if pipeline is not None:
             pipeline.before_close = self._close
@@ -274,7 +274,7 @@ class FetchMiddleware:
         """
         if not self._notes:
             self._settle()
-        if self._skipped.is_busy or (self._notes and self._skipped.number):
+        if self._skipped.is_busy or (self._notes and self._skipped):
             raise DontCloseSpider
 
     def _settle(self) -> None:
@@ -289,6 +289,7 @@ class FetchMiddleware:
         await self._notes.finish(_MAX_CLOSING_SECONDS)
         self._settle()
         self._has_ended = True
+        self._skipped.pause()
         await self._shared.close(**self._counts.of_run())
         self._counts.end(self._shared.learner.rules())
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from shingling.plugin.settings import choice, positive
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
-    from shingling.fetching.kept_rules import KeptRules
     from shingling.plugin.settings import DedupSettings, Setting
 
 DEFAULT_SKIP_RISK = 0.01
@@ -23,8 +22,27 @@ def settings() -> dict[str, Setting]:
     """Declare its settings."""
     return {
         "DEDUP_FETCH": ("all", *choice("all", "observe", "skip")),
+        "DEDUP_FETCH_NEVER": ((), "changes of URLs, such as drop-parameter page", _read_changes),
         "DEDUP_SKIP_RISK": (DEFAULT_SKIP_RISK, *positive(1)),
     }
+
+
+def _read_changes(value: Any) -> tuple[str, ...]:
+    """Read texts of changes: a list, or with commas in between as Scrapy's command line has them.
+
+    Raises:
+        ValueError: one of them is no change.
+    """
+    if not value:
+        return ()
+    from shingling.fetching.learning import read_change
+
+    changes = [
+        read_change(one.strip()) for one in (value.split(",") if isinstance(value, str) else value)
+    ]
+    if not all(changes):
+        raise ValueError
+    return tuple(change.text for change in changes if change)
 
 
 def update_settings(settings: BaseSettings, dedup: DedupSettings) -> None:
@@ -40,10 +58,3 @@ def update_settings(settings: BaseSettings, dedup: DedupSettings) -> None:
     settings.setdefault_in_component_priority_dict(
         "SPIDER_MIDDLEWARES", NotingMiddleware, NOTING_ORDER
     )
-
-
-def kept_rows() -> KeptRules:
-    """Make what the administration handles its rows in a store by."""
-    from shingling.fetching.kept_rules import KeptRules
-
-    return KeptRules()

@@ -17,13 +17,12 @@ from shingling.plugin.middleware import close_spider
 from shingling.plugin.pipeline import DedupPipeline
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
+    from collections.abc import Callable, Sequence
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from shingling.fetching.rows import RuleCounts, SkippedUrl
+    from shingling.fetching.learning import RuleCounts
     from shingling.plugin.items.extracting import DocumentExtractor
     from shingling.plugin.items.store_thread import StoreThread
     from shingling.plugin.settings import DedupSettings
@@ -51,8 +50,6 @@ class SharedLearner:
 
     Attributes:
         learner: decides and learns.
-        skipped: requests that were skipped, to be saved.
-        made: spiders and URLs of those that are made after all, to be saved.
         tell: is told the verdict on the page of a response.
     """
 
@@ -60,9 +57,8 @@ class SharedLearner:
         self, crawler: Crawler, settings: DedupSettings, read: Callable[[str], None]
     ) -> None:
         self._crawler = crawler
-        self.learner = UrlLearner(risk=settings.of_rooms["DEDUP_SKIP_RISK"], salt=os.urandom(16))
-        self.skipped: list[SkippedUrl] = []
-        self.made: list[tuple[str, str]] = []
+        risk, never = (settings.of_rooms[f"DEDUP_{name}"] for name in ("SKIP_RISK", "FETCH_NEVER"))
+        self.learner = UrlLearner(risk=risk, salt=os.urandom(16), never=never)
         self.tell: Callable[[Response, Verdict | None], None] | None = None
         self._read = read
         self._rules: list[RuleCounts] = []  # that could not be saved
@@ -107,8 +103,7 @@ class SharedLearner:
             self.learner.load(site, rules or [])
         except Exception as error:  # the crawl goes on with what it learns itself
             self._log(f"Dedup could not use what is known of the URLs of {site}: {error!r}")
-        if rules:
-            self._read(site)
+        self._read(site)
 
     async def ask(self, action: Callable[[Session], _T]) -> _T | None:
         """Do something with the store; None where it fails, which is logged once."""
@@ -135,15 +130,10 @@ class SharedLearner:
         opened = await self.opened()
         changes = self.learner.take_changes()
         if opened is None or opened[1].is_dry_run:
-            self.skipped, self.made = [], []
             return
-        rules = [*self._rules, *changes]
-        skipped, made = self.skipped, self.made
-        self._rules, self.skipped, self.made = [], [], []
-        if await self.ask(partial(_save, rules=rules, skipped=skipped, made=made)) is None:
+        rules, self._rules = [*self._rules, *changes], []
+        if await self.ask(partial(_save, rules=rules)) is None:
             self._rules = rules[-_MAX_UNSAVED:]
-            self.skipped = [*skipped, *self.skipped][-_MAX_UNSAVED:]
-            self.made = [*made, *self.made][-_MAX_UNSAVED:]
 
     async def close(self, **counts: int) -> None:
         """Save what was learned last, and what the run has counted."""
@@ -167,6 +157,6 @@ def _saved_rules(session: Session, site: str) -> list[RuleCounts]:
         return [*read_rules(connection, site)]
 
 
-def _save(session: Session, **rows: Any) -> bool:
-    save(session, **rows)
+def _save(session: Session, rules: Sequence[RuleCounts]) -> bool:
+    save(session, rules)
     return True

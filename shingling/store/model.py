@@ -318,7 +318,6 @@ class StoreStatus:
         extractors: names of those that the texts are by, the last one last; none if not known.
         revision: of the tables.
         url_rules: rules on URLs, each below one path of a site.
-        skipped_urls: requests that were skipped, and could still be made.
     """
 
     url: str
@@ -336,7 +335,6 @@ class StoreStatus:
     extractors: tuple[str, ...]
     revision: str
     url_rules: int = 0
-    skipped_urls: int = 0
 
     def as_dict(self) -> dict[str, Any]:
         """Status as JSON has it."""

@@ -7,7 +7,7 @@ from dataclasses import fields
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import func, or_, select
+from sqlalchemy import func, select
 
 from shingling.errors import SettingsError
 from shingling.rules.own_fields import said_otherwise
@@ -31,7 +31,6 @@ from shingling.store.schema.tables import (
     reviews,
     rules,
     runs,
-    skipped_urls,
     url_rules,
 )
 from shingling.store.session import read_extractors
@@ -196,7 +195,6 @@ def _counts(connection: Connection) -> dict[str, Any]:
     follows = pages.c.original_id.is_not(None)
     total, duplicates = count(pages), count(pages, follows)
     exact = count(pages, follows, pages.c.status == "exact")
-    has_evidence = or_(url_rules.c.agreed > 0, url_rules.c.pinned.is_not(None))
     return {
         "pages": total,
         "originals": total - duplicates,
@@ -206,6 +204,5 @@ def _counts(connection: Connection) -> dict[str, Any]:
         "runs": count(runs),
         "reviews": count(reviews),
         "full_keys": count(full),
-        "url_rules": count(url_rules, has_evidence),
-        "skipped_urls": count(skipped_urls),
+        "url_rules": count(url_rules, url_rules.c.agreed > 0),
     }

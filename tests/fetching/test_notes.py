@@ -1,16 +1,22 @@
-"""Pages that are being noted, and requests: those that wait, and those made after all."""
+"""Pages that are being noted, and requests: those that wait, and those that were skipped."""
 
 from __future__ import annotations
 
 import asyncio
-from types import SimpleNamespace
-from typing import Any
+import pickle
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from shingling.fetching.again import is_owed
-from shingling.fetching.learning import UrlLearner
+from scrapy import Request, Spider
+from scrapy.utils.test import get_crawler
+
+from shingling.fetching.counting import FetchCounts
+from shingling.fetching.learning import Contradiction, RuleCounts, Skip, UrlLearner
 from shingling.fetching.notes import PagesNoted
-from shingling.fetching.rows import RuleCounts, SkippedUrl
+from shingling.fetching.skipped import MAX_SKIPPED, SkippedRequests
 from tests.fetching.learning.simulated import page_of, text_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 MB = 1024 * 1024
 
@@ -66,28 +72,138 @@ async def _note_too_many_bytes_and_pages() -> None:
     await notes.finish(0)
 
 
-# Skipped requests that are made after all
+# Skipped requests that are made because a rule is wrong
 
 
 SITE = "site.example"
+X = "drop-parameter x"
 
 
-def _pinned(change: str, always: bool) -> RuleCounts:
-    return RuleCounts(SITE, change, "/", pinned=always)
+class Engine:
+    """Takes the requests that are made."""
+
+    def __init__(self) -> None:
+        self.made: list[Request] = []
+
+    def crawl(self, request: Request) -> None:
+        self.made.append(request)
+
+
+class Made(NamedTuple):
+    skipped: SkippedRequests
+    engine: Engine
+    crawler: Any
+
+    async def urls(self) -> list[str]:
+        """URLs of the requests that were made."""
+        while self.skipped.is_busy:
+            await asyncio.sleep(0)
+        return [request.url for request in self.engine.made]
+
+
+class Own(Spider):
+    name = "own"
+    state: ClassVar[dict[str, Any]]
+
+
+def made(learner: UrlLearner, **settings: Any) -> Made:
+    crawler: Any = get_crawler(Own, settings)
+    crawler.spider, crawler.engine = Own(), Engine()
+    crawler.spider.state = {}
+    counts = FetchCounts(crawler, skips=True)
+    return Made(SkippedRequests(crawler, learner, counts), crawler.engine, crawler)
+
+
+def taught(*changes: str) -> UrlLearner:
+    learner = UrlLearner()
+    learner.load(
+        SITE, [RuleCounts(SITE, one, node, 999) for one in changes for node in ("/", "/p")]
+    )
+    return learner
+
+
+def skip(*rules: str, page: str = f"http://{SITE}/p?x=2") -> Skip:
+    return Skip(rules, page, 0.0, explore=False)
 
 
 def test_a_request_that_another_rule_skips_is_made_when_that_one_is_wrong() -> None:
-    learner = UrlLearner()
-    learner.load(SITE, [_pinned("drop-value x=1", True)])
-    learner.note(page_of(f"http://{SITE}/p", text_of("page")))
-    url, page = f"http://{SITE}/p?x=1", f"http://{SITE}/p?x=2"
-    skipped = SkippedUrl(SITE, url, page, ("drop-parameter x",), "{}", "spider")
-    shared: Any = SimpleNamespace(learner=learner, skipped=[])
-    assert not is_owed(shared, {"drop-parameter y"}, skipped)
-    assert not is_owed(shared, {"drop-parameter x"}, skipped)
-    [now] = shared.skipped
-    assert now == skipped._replace(page=f"http://{SITE}/p", rules=("drop-value x=1",))
-    other = UrlLearner()
-    other.load(SITE, [_pinned("drop-value x=1", False)])
-    shared.learner = other
-    assert is_owed(shared, {"drop-value x=1"}, now)
+    async def ask() -> None:
+        learner = taught("drop-value x=1")
+        learner.note(page_of(f"http://{SITE}/p", text_of("page")))
+        asked = made(learner)
+        asked.skipped.keep(Request(f"http://{SITE}/p?x=1"), skip(X))
+        for change in ("drop-parameter y", X):
+            asked.skipped.unlearned([Contradiction(SITE, change, "/")])
+            assert await asked.urls() == []
+        asked.skipped.unlearned([Contradiction("other.example", "drop-value x=1", "/")])
+        assert await asked.urls() == []
+        for number in range(20):
+            learner.note(page_of(f"http://{SITE}/p?x=1&n={number}", text_of(f"{number} one")))
+            learner.note(page_of(f"http://{SITE}/p?n={number}", text_of(f"{number} other")))
+        asked.skipped.unlearned([Contradiction(SITE, "drop-value x=1", "/")])
+        assert await asked.urls() == [f"http://{SITE}/p?x=1"]
+        [request] = asked.engine.made
+        assert request.dont_filter
+        assert request.meta["dedup_fetch"] is True
+        assert asked.crawler.stats.get_value("dedup/fetch/made_again") == 1
+        assert len(asked.skipped) == 0
+
+    asyncio.run(ask())
+
+
+def test_requests_to_a_mobile_host_belong_to_the_rules_of_its_site() -> None:
+    async def ask() -> None:
+        asked = made(taught())
+        asked.skipped.keep(Request(f"http://m.{SITE}/p?x=1"), skip(X))
+        asked.skipped.unlearned([Contradiction(SITE, X, "/")])
+        assert await asked.urls() == [f"http://m.{SITE}/p?x=1"]
+
+    asyncio.run(ask())
+
+
+def test_the_newest_ten_thousand_skipped_requests_are_kept() -> None:
+    async def ask() -> None:
+        asked = made(taught())
+        for number in range(MAX_SKIPPED + 3):
+            asked.skipped.keep(Request(f"http://{SITE}/p?x={number}"), skip(X))
+        assert len(asked.skipped) == MAX_SKIPPED == 10_000
+        asked.skipped.unlearned([Contradiction(SITE, X, "/")])
+        urls = await asked.urls()
+        assert (len(urls), urls[0]) == (MAX_SKIPPED, f"http://{SITE}/p?x=3")
+        assert asked.crawler.stats.get_value("dedup/fetch/not_kept") == 3
+
+    asyncio.run(ask())
+
+
+def test_a_job_that_goes_on_makes_what_it_has_skipped_by_rules_that_act_no_more(
+    tmp_path: Path,
+) -> None:
+    async def ask() -> None:
+        job = {"JOBDIR": str(tmp_path)}
+        before = made(taught(X), **job)
+        for number in range(2):
+            before.skipped.keep(Request(f"http://{SITE}/p?x={number}"), skip(X))
+        before.skipped.keep(Request(f"http://{SITE}/p?y=1"), skip("drop-parameter y"))
+        before.skipped.keep(Request(f"http://{SITE}/p?x=4", errback=lambda _: None), skip(X))
+        before.skipped.pause()
+        assert before.crawler.stats.get_value("dedup/fetch/not_kept") == 1
+        after = made(taught(X), **job)
+        after.crawler.spider.state = pickle.loads(pickle.dumps(before.crawler.spider.state))  # noqa: S301
+        after.skipped.resume()
+        assert len(after.skipped) == 3
+        after.skipped.site_read(SITE)
+        assert await after.urls() == [f"http://{SITE}/p?y=1"]
+        after.skipped.unlearned([Contradiction(SITE, X, "/")])
+        assert len(await after.urls()) == 3
+
+    asyncio.run(ask())
+
+
+def test_a_crawl_that_is_no_job_leaves_the_state_of_its_spider_alone() -> None:
+    asked = made(taught(X))
+    asked.skipped.keep(Request(f"http://{SITE}/p?x=1"), skip(X))
+    asked.crawler.spider.state["dedup_skipped"] = "of the spider"
+    asked.skipped.resume()
+    asked.skipped.pause()
+    assert asked.crawler.spider.state == {"dedup_skipped": "of the spider"}
+    assert asked.crawler.stats.get_value("dedup/fetch/not_kept") is None

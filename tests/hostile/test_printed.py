@@ -22,7 +22,7 @@ from shingling.bulk import Options, deduplicate
 from shingling.cli.all_commands import all_commands
 from shingling.console.output import json_text
 from shingling.errors import BulkError, ShinglingError, StoreError, message_line, printable
-from shingling.fetching.rows import RuleCounts, SkippedUrl
+from shingling.fetching.learning import RuleCounts
 from shingling.fetching.stored_rules import save
 from shingling.plugin.settings import DedupSettings
 from shingling.store.backends.secrets import Secrets, parse_database_url
@@ -72,10 +72,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         change, node = "drop-parameter sid", "/" + HOSTILE[:80]
         rules = [RuleCounts("a.example", change, "/", 90), RuleCounts("a.example", change, node, 9)]
         rules += [RuleCounts(HOSTILE[:80], HOSTILE[:80], HOSTILE[:80], 90)]
-        addresses = ("https://a.example/?sid=" + HOSTILE, "https://a.example/" + HOSTILE)
     with Session.open(f"sqlite:///{file}") as session:
-        skipped = SkippedUrl("a.example", *addresses, (change,), HOSTILE[:900], HOSTILE)
-        save(session, rules, [skipped])
+        save(session, rules)
     return file
 
 
@@ -120,9 +118,8 @@ _CALLS: list[tuple[str, ...]] = [
     ("review", "https://b.example/2", "https://d.example/" + HOSTILE[:200], "--same"),
     ("rules",),
     ("rules", "a.example", "--all"),
-    ("rules", "export"),
-    ("rules", "pin", "a.example", "drop-parameter", HOSTILE[:60], "--as", "never"),
-    ("rules", "forget", HOSTILE[:80]),
+    ("rules", "--patterns"),
+    ("rules", "--forget", HOSTILE[:80]),
     ("rebuild", "--decide", "--threshold", "0.5"),
     ("rebuild", "--threshold", "0.6"),
     ("vacuum",),

@@ -32,7 +32,7 @@ both_databases = pytest.mark.parametrize("file", [*ENDINGS], indirect=True)
 both_empty = pytest.mark.parametrize("empty", [*ENDINGS], indirect=True, scope="module")
 
 _TABLES = ("texts", "bands", "samples", "pages", "full_keys", "reviews", "runs", "scheme")
-_SITES = ("site_blocks", "url_rules", "skipped_urls")
+_SITES = ("site_blocks", "url_rules")
 
 
 def place_of(request: pytest.FixtureRequest, folder: Path) -> Iterator[Path]:

@@ -11,7 +11,7 @@ import pytest
 from benchmarks.web.stores import fill
 from shingling import Page, Store
 from shingling.errors import StoreError
-from shingling.fetching.rows import RuleCounts
+from shingling.fetching.learning import RuleCounts
 from shingling.fetching.stored_rules import save
 from shingling.store.session import Session
 from shingling.web.lists import asked_of, groups, least_alike, members
@@ -225,7 +225,7 @@ def test_rules_on_urls_are_shown_with_what_they_save(file: Path, store: Store, s
         for node in ("/", "/a")
     ]
     with Session.open(url_of(file)) as session:
-        save(session, rules=rules, skipped=[], made=[])
+        save(session, rules)
     assert look(file).learned == [
         ("a.example", "drop-parameter from", 2 * saved, 2, 0),
         ("a.example", "drop-parameter sid", 2 * saved, 2, 0),

@@ -81,10 +81,8 @@ def _print_status(status: StoreStatus) -> None:
             )
         )
     if status.url_rules:
-        fetches = f"{counted(status.url_rules, 'rule')} on URLs"
-        if status.skipped_urls:
-            fetches += f", {counted(status.skipped_urls, 'skipped request')}"
-        rows.append(("fetches", f"{fetches} (`scrapy dedup rules`)"))
+        fetches = f"{counted(status.url_rules, 'rule')} on URLs (`scrapy dedup rules`)"
+        rows.append(("fetches", fetches))
     print_table(["", ""], rows, header=False)
 
 

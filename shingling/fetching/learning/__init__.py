@@ -12,6 +12,7 @@ from shingling.fetching.learning.pages import (
     MAX_LINKS,
     Contradiction,
     FetchedPage,
+    RuleCounts,
     Skip,
     UrlRule,
 )
@@ -21,6 +22,7 @@ __all__ = [
     "Change",
     "Contradiction",
     "FetchedPage",
+    "RuleCounts",
     "Skip",
     "UrlLearner",
     "UrlRule",

@@ -179,7 +179,6 @@ class Tree:
         "_seen",
         "is_of_mirrors",
         "nodes",
-        "pins",
     )
 
     def __init__(self, change: Change) -> None:
@@ -187,7 +186,6 @@ class Tree:
         self._of_path_alone = is_of_content(change)
         self.is_of_mirrors = is_of_mirrors(change)
         self.nodes: dict[str, Node] = {ROOT: Node()}
-        self.pins: dict[str, bool] = {}
         self._changed: set[str] = set()
         self._seen: Recent[int, bool] = Recent(_MAX_CONTENTS)
         self._against: Recent[int, bool] = Recent(_MAX_CONTENTS)
@@ -203,10 +201,6 @@ class Tree:
         Args:
             chain: `chain_of` the path.
         """
-        if self.pins:
-            for key in reversed(chain):
-                if key in self.pins:
-                    return 0.0 if self.pins[key] else 1.0
         if (self.is_of_mirrors and self.root.contradicted) or not self._has_own_page(chain):
             return 1.0
         prior, rate, risk, agreed = self._prior, 1 - self._prior, 1.0, 0.0
@@ -227,7 +221,7 @@ class Tree:
 
     def acts(self, max_risk: float) -> bool:
         """Whether the risk is small enough somewhere."""
-        return any(self.risk(chain_to(key)) <= max_risk for key in (*self.nodes, *self.pins))
+        return any(self.risk(chain_to(key)) <= max_risk for key in self.nodes)
 
     def _has_own_page(self, chain: Sequence[str]) -> bool:
         if self._of_path_alone:

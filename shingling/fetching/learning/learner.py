@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING
 
 from tldextract import TLDExtract
 
-from shingling.fetching.learning.changes import HOST_LABELS
+from shingling.fetching.learning.changes import HOST_LABELS, read_change
 from shingling.fetching.learning.parts import Parts, split
 from shingling.fetching.learning.site import Memory, SiteUrls
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from shingling.fetching.learning.pages import (
         Contradiction,
         FetchedPage,
+        RuleCounts,
         Skip,
         UrlRule,
     )
     from shingling.fetching.learning.rules import Reduced
-    from shingling.fetching.rows import RuleCounts
 
 MAX_SITES = 1_000
 """Sites that are remembered; the one that was met longest ago is forgotten."""
@@ -44,8 +44,9 @@ class UrlLearner:
 
     Args:
         risk: a request is skipped up to this probability of losing something new.
-        explore_share: share of skipped requests that is fetched all the same.
+        explore_share: share of skipped requests that is fetched anyway.
         salt: of the crawl: decides which ones are.
+        never: texts of changes that are never made, whatever is seen.
         max_sites, max_pages: bounds.
     """
 
@@ -55,12 +56,14 @@ class UrlLearner:
         risk: float = 0.01,
         explore_share: float = 0.025,
         salt: bytes = b"",
+        never: Iterable[str] = (),
         max_sites: int = MAX_SITES,
         max_pages: int = MAX_PAGES,
     ) -> None:
         self._risk = risk
         self._explore_below = round(explore_share * 2**32)
         self._salt = blake2b(salt, digest_size=32).digest()
+        self._never = frozenset(filter(None, map(read_change, never)))
         self._max_sites = max_sites
         self._max_pages = max_pages
         self._pages = 0
@@ -125,7 +128,7 @@ class UrlLearner:
 
         Args:
             page: what was fetched, with status 200.
-            skip: the decision under which it was fetched all the same: explored, or observed.
+            skip: the decision under which it was fetched anyway: explored, or observed.
             counts: it becomes evidence. Without it nothing is learned, and what is returned says
                 only whether `skip` would have lost this page.
 
@@ -174,7 +177,7 @@ class UrlLearner:
     def _site(self, name: str) -> SiteUrls:
         site = self._sites.get(name)
         if site is None:
-            site = self._sites[name] = SiteUrls(name, self._risk, self._memory)
+            site = self._sites[name] = SiteUrls(name, self._risk, self._memory, self._never)
             if len(self._sites) > self._max_sites:
                 self._forget()
         else:

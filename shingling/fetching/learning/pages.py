@@ -48,7 +48,7 @@ class Skip:
         rules: text forms of the changes that lie between both URLs.
         page: URL of the page that was fetched.
         risk: probability that something new is lost.
-        explore: it is one of those that are fetched all the same, to see whether rules hold.
+        explore: it is one of those that are fetched anyway, to see whether rules hold.
     """
 
     rules: tuple[str, ...]
@@ -77,9 +77,8 @@ class UrlRule:
             halve what was counted before them.
         risk: expected share of pages that it would lose there.
         active: it acts there.
-        saved, explored: requests that it has skipped, or that were made all the same; of all
+        saved, explored: requests that it has skipped, or that were made anyway; of all
             nodes, at the node `/`.
-        pinned: a person's word, None where there is none.
     """
 
     site: str
@@ -91,4 +90,28 @@ class UrlRule:
     active: bool
     saved: int = 0
     explored: int = 0
-    pinned: bool | None = None
+
+
+class RuleCounts(NamedTuple):
+    """What was counted of a rule, or is to be added to its counts.
+
+    What is added may be negative, because contradictions outweigh what was counted before them; a
+    sum below zero is zero.
+
+    Args:
+        site: host, without `www.`.
+        change: of URLs, in its text form.
+        node: path below which it was counted, `/` or such as `/forum/show.php`.
+        agreed: pages that were the same with and without the change.
+        contradicted: pages that were not.
+        saved: requests that were skipped by it; counted at the node `/` alone.
+        explored: those that it would have skipped, and that were made anyway.
+    """
+
+    site: str
+    change: str
+    node: str
+    agreed: int = 0
+    contradicted: int = 0
+    saved: int = 0
+    explored: int = 0

@@ -22,10 +22,9 @@ from shingling.fetching.learning.changes import (
     read_change,
 )
 from shingling.fetching.learning.evidence import ROOT, Tree, chain_of, chain_to
-from shingling.fetching.learning.pages import UrlRule
+from shingling.fetching.learning.pages import RuleCounts, UrlRule
 from shingling.fetching.learning.parts import Parts, name_of
 from shingling.fetching.learning.recent import Recent
-from shingling.fetching.rows import RuleCounts
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -36,7 +35,6 @@ MAX_CHANGES = 256
 """Changes of a site about which evidence is kept."""
 
 _MAX_NODE_CHARACTERS = 2_000
-_MAX_PINS = 64  # of a change
 _MAX_STEPS_OF_PATH = 8
 _MAX_REDUCED = 256  # URLs whose reduction is remembered
 _BY_SEGMENT = (DROP_LAST, DROP_SEGMENT, DROP_PAIR, EXCHANGE_SEGMENT)
@@ -74,9 +72,11 @@ class SiteRules:
 
     Args:
         max_risk: a change acts up to this expected share of lost pages.
+        never: changes that never act, whatever is seen.
     """
 
-    def __init__(self, max_risk: float) -> None:
+    def __init__(self, max_risk: float, never: frozenset[Change] = frozenset()) -> None:
+        self._never = never
         self.trees: dict[Change, Tree] = {}
         self._acting: set[Change] = set()  # somewhere on the site
         self._of_path: list[Change] = []
@@ -223,11 +223,9 @@ class SiteRules:
                 continue
             if len(row.node) > _MAX_NODE_CHARACTERS:
                 continue
-            tree = self._tree(change, row.pinned is not None)
+            tree = self._tree(change)
             if tree is None:
                 continue
-            if row.pinned is not None and len(tree.pins) < _MAX_PINS:
-                tree.pins[row.node] = row.pinned
             tree.load(row.node, max(0, row.agreed), max(0, row.contradicted))
             self._counts[change, False] += row.saved
             self._counts[change, True] += row.explored
@@ -253,21 +251,20 @@ class SiteRules:
         found = []
         total = self._counts + self._new_counts
         for change, tree in sorted(self.trees.items()):
-            for node in sorted({*tree.nodes, *tree.pins}):
+            for node, counts in sorted(tree.nodes.items()):
                 risk = tree.risk(chain_to(node))
-                counts = tree.nodes.get(node)
-                pages = (counts.agreed, counts.contradicted) if counts else (0.0, 0.0)
+                pages = (counts.agreed, counts.contradicted)
                 requests = (total[change, False], total[change, True]) if node == ROOT else (0, 0)
                 acts = risk <= self._max_risk
-                pin = tree.pins.get(node)
-                found.append(UrlRule(site, change.text, node, *pages, risk, acts, *requests, pin))
+                found.append(UrlRule(site, change.text, node, *pages, risk, acts, *requests))
         return found
 
-    def _tree(self, change: Change, pinned: bool = False) -> Tree | None:
-        """Evidence about a change; None where there is no room for another one."""
+    def _tree(self, change: Change) -> Tree | None:
+        """Evidence about a change; None if it never acts, or if there is no room for another."""
         tree = self.trees.get(change)
         if tree is None:
-            if len(self.trees) >= MAX_CHANGES and not self._make_room(pinned):
+            is_full = len(self.trees) >= MAX_CHANGES
+            if change in self._never or (is_full and not self._make_room()):
                 return None
             tree = self.trees[change] = Tree(change)
         return tree
@@ -289,16 +286,15 @@ class SiteRules:
             elif change.kind not in (*_OF_QUERY, DROP_PATH_PARAMETER):
                 self._of_path.append(change)
 
-    def _make_room(self, in_any_case: bool) -> bool:
+    def _make_room(self) -> bool:
         """Forget the change about which least is known, if that is next to nothing."""
 
         def known(change: Change) -> tuple[float, Change]:
             root = self.trees[change].root
             return (root.agreed + root.contradicted, change)
 
-        unpinned = [change for change, tree in self.trees.items() if not tree.pins]
-        least = min(unpinned, key=known, default=None)
-        if least is None or (known(least)[0] > 1 and not in_any_case):
+        least = min(self.trees, key=known)
+        if known(least)[0] > 1:
             return False
         del self.trees[least]
         for key in ((least, False), (least, True)):

@@ -103,13 +103,16 @@ class SiteUrls:
         name: host, without `www.`.
         max_risk: a request is skipped up to this probability of losing something.
         memory: that it shares with other sites.
+        never: changes that are never made.
     """
 
-    def __init__(self, name: str, max_risk: float, memory: Memory) -> None:
+    def __init__(
+        self, name: str, max_risk: float, memory: Memory, never: frozenset[Change]
+    ) -> None:
         self.name = name
         self._memory = memory
         self._id = next(_ids)  # a site that is met again after it was forgotten is another one
-        self.rules = SiteRules(max_risk)
+        self.rules = SiteRules(max_risk, never)
         self._max_risk = max_risk
         self._urls: list[str] = []
         self._contents = array("q")
@@ -162,7 +165,7 @@ class SiteUrls:
 
         Args:
             page: what was fetched.
-            skip: the decision under which it was fetched all the same.
+            skip: the decision under which it was fetched anyway.
             counts: it becomes evidence, and a page that others may repeat.
         """
         parts, look = split(page.url), look_of(page)

@@ -1,9 +1,9 @@
 """What a request carries in `meta` and `cb_kwargs`: data that an item may have been begun with.
 
 A spider hands an item from page to page until it is complete. The last page may be one that all
-items share, and then says nothing of whether they are the same. What is carried is looked at
-before the callback runs, which may add to it or take it out. Only numbers and texts are kept of
-it, and none of its objects is ever compared with `==`.
+items share, and then does not tell whether they are the same. What is carried is looked at before
+the callback runs, which may add to it or take it out. Only numbers and texts are kept of it, and
+none of its objects is ever compared with `==`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from datetime import date, time, timedelta
 from decimal import Decimal
 from enum import Enum
 from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from itemadapter import ItemAdapter
@@ -26,28 +26,18 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
 
-_MAX_VALUES = 500  # that are looked at, of all that is carried, or of an item
-_MAX_DEPTH = 8
+_MAX_VALUES = 500  # that are looked at, of an object that is carried, or of an item
 _MAX_CHARS = 1000  # of a value
-_MIN_CHARS = 3  # of a value that is the same under whatever name
-
-# Identity of an object that is carried, and keys of what it says; None where it may say anything.
-_Object: TypeAlias = "tuple[int, set[str | int] | None]"
 
 _PLAIN = (
     *(str, bytes, int, float, complex, Decimal, Enum, UUID),
-    *(date, time, timedelta, type(None)),
+    *(date, time, timedelta, type(None), type),
 )
 _LISTS = (list, tuple, set, frozenset)
 _PAGES = (Response, Selector, SelectorList)  # carried for nothing but data out of them
 
-# Keys of `meta` with more than plain values, for Scrapy, downloaders and this plugin.
-_NOT_DATA = {"cached_response", "cookiejar", "handle_httpstatus_list", "inject"}
-_PREFIXES_NOT_DATA = (
-    *("camoufox", "crawlera", "curl_cffi", "dedup", "frontera", "frontier", "impersonate"),
-    *("nodriver", "playwright", "puppeteer", "pyppeteer", "scrapingbee", "selenium", "splash"),
-    *("wayback_machine", "zyte_api"),
-)
+# Beginnings of keys of `meta` with more than plain values that are options of downloaders.
+_OPTIONS = ("cached_response", "playwright", "splash", "zyte_api")
 
 
 def carries_data(request: Request) -> bool:
@@ -62,41 +52,39 @@ def carries_data(request: Request) -> bool:
 
 
 class Carried:
-    """Objects that a request carries, with the objects in them, before the callback runs."""
+    """Values that the objects have which a request carries, before the callback runs.
 
-    def __init__(self, objects: list[_Object]) -> None:
-        self._objects = objects
+    Args:
+        values: as texts, and identities of the objects; None: they may have any.
+    """
+
+    def __init__(self, values: set[str | int] | None) -> None:
+        self._values = values
 
     @classmethod
     def by(cls, request: Request, crawler: Crawler | None = None) -> Carried | None:
-        """Look at what a request carries; None where that says nothing."""
-        look = _Look()
+        """Look at what a request carries; None if it carries no object with a value."""
+        values = set[str | int]()
         try:
             carried = [*_objects_of(request)]
             made = _made_of_response(crawler, request) if crawler and carried else ()
-            for argument, value in carried:
-                if argument not in made:
-                    look.is_cut = False
-                    look.at(value)
+            for _, value in (one for one in carried if one[0] not in made):
+                of_value = _values_of(value)
+                if of_value is None:
+                    return cls(None)
+                if len(of_value) > 1:  # more than its own identity
+                    values |= of_value
         except Exception:  # an odd class; in doubt items are kept
-            look.objects.append((0, None))
-        return cls(look.objects) if look.objects else None
+            return cls(None)
+        return cls(values) if values else None
 
     def has_begun(self, item: Any) -> bool:
-        """Whether an item was begun with what is carried.
-
-        It is one of the objects, or says at least half of what one of them says: a copy may have
-        left some of it out, or changed it.
-        """
-        look = _Look()
+        """Whether an item was begun with what is carried: it is it, or repeats a value of it."""
         try:
-            said = look.at(item)
+            of_item = _values_of(item)
         except Exception:  # an odd class; in doubt the item is kept
             return True
-        return look.is_cut or any(
-            values is None or identity == id(item) or 2 * len(values & said) >= len(values)
-            for identity, values in self._objects
-        )
+        return of_item is None or self._values is None or not of_item.isdisjoint(self._values)
 
 
 def _made_of_response(crawler: Crawler, request: Request) -> Collection[str]:
@@ -109,7 +97,8 @@ def _made_of_response(crawler: Crawler, request: Request) -> Collection[str]:
 def _objects_of(request: Request) -> Iterator[tuple[str, Any]]:
     """Find what a request carries but for plain values: name of the argument, and value."""
     for name, value in request.meta.items():
-        if not _is_plain(value) and not _is_for_others(name):
+        is_option = isinstance(name, str) and name.lstrip("_").startswith(_OPTIONS)
+        if not is_option and not _is_plain(value):
             yield "", value
     for name, value in request.cb_kwargs.items():
         if not _is_plain(value):
@@ -124,87 +113,33 @@ def _is_plain(value: Any) -> bool:
     )
 
 
-def _is_for_others(name: Any) -> bool:
-    """Whether a key of `meta` is for Scrapy, a downloader or this plugin."""
-    if not isinstance(name, str):
-        return False
-    return name in _NOT_DATA or name.lstrip("_").startswith(_PREFIXES_NOT_DATA)
+def _values_of(value: Any) -> set[str | int] | None:
+    """Values in an object as texts, and identities of it and of the objects in it.
 
-
-class _Look:
-    """A look at what objects say, and at no more than a number of values.
-
-    Attributes:
-        objects: that were seen, and say something.
-        is_cut: there is more than was looked at.
+    None if it has more than are looked at, or is a piece of a page.
     """
-
-    def __init__(self) -> None:
-        self.objects: list[_Object] = []
-        self.is_cut = False
-        self._left = _MAX_VALUES
-
-    def at(self, value: Any, name: Any = "", depth: int = _MAX_DEPTH) -> set[str | int]:
-        """Keys of what a value says.
-
-        Args:
-            value: of any class.
-            name: of the field that it is in.
-            depth: of the values in it that are looked at.
-        """
-        values: set[str | int] = set()
-        if not depth or isinstance(value, _PAGES):
-            self._cut(value)
-            return values
-        whole, parts = _parts(value, name)
-        if parts is None:
-            return {id(value)}
-        for part_name, part in parts:
-            self._left -= 1
-            if self._left < 0:
-                self._cut(value)
-            elif not isinstance(part, _PLAIN):
-                values |= self.at(part, part_name, depth - 1)
-            elif key := _key(part, part_name):
-                values.add(key)
-            if self.is_cut:
-                break
-        if values and type(value) not in _LISTS:
-            self.objects.append((id(whole), values))
-        return values
-
-    def _cut(self, value: Any) -> None:
-        self.is_cut = True
-        self.objects.append((id(value), None))
+    found: set[str | int] = set()
+    left = [value]
+    for _ in range(_MAX_VALUES):
+        if not left:
+            return found
+        one = left.pop()
+        if isinstance(one, _PAGES):
+            return None
+        if isinstance(one, _PLAIN):
+            if one and one is not True:  # an empty one, zero, True and False tell nothing
+                found.add(str(one)[:_MAX_CHARS].strip())
+        elif isinstance(one, _LISTS):
+            left += islice(one, _MAX_VALUES)
+        elif id(one) not in found:
+            found.add(id(one))
+            left += islice(_fields_of(one), _MAX_VALUES)
+    return None
 
 
-def _key(value: Any, name: Any) -> str | None:
-    """Key of a plain value; None where it says nothing: empty, zero, True or False."""
-    if not value or value is True:
-        return None
-    if isinstance(value, bytes):
-        value = value[:_MAX_CHARS].decode("utf-8", "replace")
-    text = str(value[:_MAX_CHARS] if isinstance(value, str) else value).strip()
-    if len(text) >= _MIN_CHARS:
-        return text
-    return f"{name[:_MAX_CHARS]}={text}" if text and isinstance(name, str) else None
-
-
-def _parts(value: Any, name: Any) -> tuple[Any, Iterable[tuple[Any, Any]] | None]:
-    """Object that a value stands for, and the named values in it; None where they cannot be seen.
-
-    Only an item's own methods are called: others may read a file or ask a server.
-    """
-    if isinstance(value, dict):
-        return value, dict.items(value)
-    if isinstance(value, _LISTS):
-        return value, ((name, one) for one in value)
-    if hasattr(type(value), "load_item"):  # an item loader: what it has collected is not yet there
-        _, parts = _parts(value.item, name)
-        return value.item, [*(parts or ()), *value._values.items()]
+def _fields_of(value: Any) -> Iterable[Any]:
+    """Values in an object that can be seen without a call of its methods, if it is no item."""
     if ItemAdapter.is_item(value):
-        return value, ItemAdapter(value).items()
+        return ItemAdapter(value).values()
     fields = getattr(value, "__dict__", None)
-    if not fields or not isinstance(fields, dict) or callable(value):
-        return value, None
-    return value, fields.items()
+    return fields.values() if isinstance(fields, dict) else ()

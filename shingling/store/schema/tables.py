@@ -206,23 +206,7 @@ url_rules = Table(
     Column("contradicted", BigInteger, nullable=False),  # pages
     Column("saved", BigInteger, nullable=False),  # requests
     Column("explored", BigInteger, nullable=False),  # requests
-    Column("pinned", Boolean),  # a person's word; NULL where there is none
-    Column("updated", BigInteger, nullable=False),
     Index("url_rules_site", "site"),
-)
-# Requests that were skipped, to be fetched after all where a rule turns out to be wrong.
-skipped_urls = Table(
-    "skipped_urls",
-    metadata,
-    Column("skip_key", LargeBinary(16), primary_key=True),  # hash of spider and URL
-    Column("spider", Text, nullable=False),
-    Column("site", Text, nullable=False),
-    Column("url", Text, nullable=False),
-    Column("page", Text, nullable=False),  # URL of the page that it would have repeated
-    Column("rules", Text, nullable=False),  # JSON
-    Column("request", Text),  # JSON; NULL where the request cannot be made again
-    Column("created", BigInteger, nullable=False),
-    Index("skipped_urls_site", "site", "created"),
 )
 
 

@@ -9,8 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from shingling.fetching.learning import FetchedPage, UrlLearner
-from shingling.fetching.rows import RuleCounts
+from shingling.fetching.learning import FetchedPage, RuleCounts, UrlLearner
 from tests.fetching.learning.simulated import signature_of, text_of
 
 HOST = "https://site.example"
@@ -52,13 +51,14 @@ def test_a_hostile_url_is_decided_and_noted_in_bounded_time(url: str) -> None:
     assert sorted(seconds)[10] < 0.05
 
 
-def _pin(learner: UrlLearner, change: str) -> None:
-    learner.load("site.example", [RuleCounts("site.example", change, "/", pinned=True)])
+def _teach(learner: UrlLearner, change: str) -> None:
+    nodes = ("/", "/a", "/b", "/c")
+    learner.load("site.example", [RuleCounts("site.example", change, node, 999) for node in nodes])
 
 
 def test_what_is_too_long_is_never_skipped() -> None:
     learner = UrlLearner()
-    _pin(learner, "drop-parameter sid")
+    _teach(learner, "drop-parameter sid")
     learner.note(FetchedPage(f"{HOST}/a", signature=signature_of(text_of("a"))))
     assert learner.decide(f"{HOST}/a?sid=5")
     assert learner.decide(f"{HOST}/a?sid={'5' * 5000}") is None
@@ -140,7 +140,7 @@ def test_a_saved_rule_that_makes_no_sense_is_passed_over(row: RuleCounts) -> Non
     assert not any(rule.active for rule in learner.rules())
 
 
-def test_more_saved_changes_than_are_kept_are_read_all_the_same() -> None:
+def test_of_more_saved_changes_than_are_kept_those_with_evidence_stay() -> None:
     learner = UrlLearner()
     saved = [
         RuleCounts("site.example", f"drop-value id={number:08x}", "/", 1, 0)
@@ -205,8 +205,8 @@ def test_counts_below_zero_are_none() -> None:
 def test_exchanged_segments_do_not_go_in_a_circle() -> None:
     learner = UrlLearner()
     for a, b in (("c", "b"), ("b", "a"), ("c", "a")):
-        _pin(learner, f"exchange-segment {a} {b}")
-    _pin(learner, "fold-segments")
+        _teach(learner, f"exchange-segment {a} {b}")
+    _teach(learner, "fold-segments")
     learner.note(FetchedPage(f"{HOST}/a/x", signature=signature_of(text_of("a"))))
     skip = learner.decide(f"{HOST}/c/c/c/b/x")
     assert skip

@@ -11,8 +11,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from shingling.fetching.learning import FetchedPage, UrlLearner
-from shingling.fetching.rows import RuleCounts
+from shingling.fetching.learning import FetchedPage, RuleCounts, UrlLearner
 from tests.fetching.learning.simulated import Answer, crawl, page_of, signature_of, text_of
 
 if TYPE_CHECKING:
@@ -317,16 +316,22 @@ def test_one_in_forty_is_fetched_all_the_same() -> None:
     assert 0.015 < sum(explored) / len(explored) < 0.04
 
 
-def test_a_person_has_the_last_word() -> None:
-    forum = Forum(3)
-    learner = UrlLearner()
-    crawl(f"{HOST}/", forum, learner, limit=1500)
-    url = forum.url("/show", id=5)
-    assert learner.decide(url)
-    learner.load(
-        "site.example", [RuleCounts("site.example", "drop-parameter sid", "/", pinned=False)]
-    )
-    assert learner.decide(url) is None
+def test_a_change_that_is_never_to_be_made_is_not_learned_and_others_are() -> None:
+    forum, sid = Forum(3), "drop-parameter sid"
+
+    def taught(*never: str) -> tuple[bool, set[str]]:
+        learner = UrlLearner(never=never)
+        learner.load("site.example", [RuleCounts("site.example", sid, "/", 999)])
+        crawl(f"{HOST}/", forum, learner, limit=1500)
+        acting = {rule.change for rule in learner.rules() if rule.active}
+        return learner.decide(forum.url("/show", id=5)) is not None, acting
+
+    skips, acting = taught()
+    assert skips
+    assert sid in acting
+    never, others = taught(sid)
+    assert not never
+    assert others == acting - {sid}
 
 
 def _shop(url: str, visits: Iterator[int]) -> Answer:

@@ -1,0 +1,67 @@
+"""What the store keeps of the URLs of sites: rules and their evidence."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from shingling import Store
+from shingling.fetching.learning import RuleCounts
+from shingling.fetching.stored_rules import forget_rules, read_rules, save
+from tests.support.stores import execute, session_of, url_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SITE = "example.org"
+SID = "drop-parameter sid"
+
+
+def counts(change: str = SID, node: str = SITE, site: str = SITE, **numbers: Any) -> RuleCounts:
+    return RuleCounts(site, change, node, **numbers)
+
+
+def rules_of(store: Store, site: str | None = SITE) -> dict[tuple[str, str], tuple[object, ...]]:
+    with session_of(store).reading() as connection:
+        found = [*read_rules(connection, site)]
+    return {(one.change, one.node): one[3:] for one in found}
+
+
+def test_what_several_crawlers_have_counted_adds_up(store: Store, file: Path) -> None:
+    with Store.open(url_of(file)) as other:
+        save(session_of(store), [counts(agreed=3, saved=1), counts(agreed=2)])
+        save(session_of(other), [counts(agreed=-1, contradicted=1, explored=4)])
+        save(session_of(other), [counts(node=f"{SITE}/show", agreed=7)])
+    assert rules_of(store) == {(SID, SITE): (4, 1, 1, 4), (SID, f"{SITE}/show"): (7, 0, 0, 0)}
+    assert rules_of(store, "other.example") == {}
+    assert store.status().url_rules == 2
+    save(session_of(store), [counts(agreed=-4), counts(agreed=-5)])  # halved by two at once
+    assert rules_of(store)[SID, SITE][0] == 0
+
+
+def test_rules_of_a_site_are_forgotten_and_of_no_other(store: Store) -> None:
+    save(session_of(store), [counts(agreed=3), counts("lower-case"), counts(site="other.example")])
+    assert forget_rules(session_of(store), SITE) == 2
+    assert forget_rules(session_of(store), SITE) == 0
+    assert rules_of(store) == {}
+    assert [*rules_of(store, "other.example")] == [(SID, SITE)]
+
+
+def test_names_of_any_size_and_any_characters_are_not_kept(store: Store) -> None:
+    long = "x" * 1_000_000
+    save(
+        session_of(store),
+        [
+            counts(change=f"drop-parameter {long}"),
+            counts(node=f"{SITE}/{long}"),
+            counts(site=long),
+            counts(change="drop-parameter \x00\ud800"),
+            counts(agreed=1 << 60),
+        ],
+    )
+    assert rules_of(store, None) == {}
+
+
+def test_damaged_rows_are_left_out(store: Store, file: Path) -> None:
+    save(session_of(store), [counts(agreed=1), counts("lower-case", agreed=1)])
+    execute(file, "UPDATE url_rules SET agreed = 1000000000000000000 WHERE change = 'lower-case'")
+    assert [*rules_of(store)] == [(SID, SITE)]
