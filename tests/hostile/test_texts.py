@@ -260,7 +260,6 @@ def test_nobody_else_normalises_a_text() -> None:
     assert {line.partition(":")[0] for line in found} == {
         "text/bounding.py",  # of a bounded text, and of single characters
         "text/folding.py",  # of a text in NFKC, and of single characters
-        "text/languages/packs.py",  # of lists of stop words
     }
 
 
