@@ -245,7 +245,7 @@ PyDoc_STRVAR(join_words_doc,
 "join_words(text, table, folded) -> bytes | None\n\n"
 "Canonical words of a text in UTF-8, joined by blanks.\n\n"
 "None where the text has to be folded by Unicode first or, with folded, where it is not folded.\n"
-"table: uint32[0x110000], by shingling.text.folding.fold_table. folded: by nfkc_casefold.");
+"table: uint32[0x110000], by shingling.text.folding.fold_table. folded: by fold.");
 
 static PyObject *join_words(PyObject *self, PyObject *args)
 {

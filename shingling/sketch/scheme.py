@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 MAX_SHINGLE_SIZE = 100  # words or characters
-VERSION = 2
+VERSION = 3
 """Of the way from text to signature: another one has another id, and is refused."""
 _MIN_COMPARABLE_WORDS = 5  # at most, with shingles of characters
 _T = TypeVar("_T")

@@ -23,7 +23,7 @@ from shingling.sketch.minhash import AFFINE, FUNCTIONS, minima
 from shingling.sketch.scheme import Scheme
 from shingling.sketch.shingles import KEY, fingerprints, keyed_hashes, unit_hashes, word_hashes
 from shingling.sketch.simhash import simhash_of_words, tf_shingle_sizes
-from shingling.text import join_folded_words, join_words, nfkc_casefold, plain_text
+from shingling.text import fold, join_folded_words, join_words, plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -90,15 +90,15 @@ class Signature:
 def exact_hash(text: str) -> bytes:
     """Exact hash of a text, 16 bytes, under every scheme.
 
-    BLAKE2b-128 (RFC 7693) of the text in UTF-8, in NFKC_Casefold (Unicode Standard, section 3.13),
-    with one blank for each run of white space and none at the ends. Case, line breaks and invisible
-    characters do not count; every letter, digit, symbol and punctuation mark does.
+    BLAKE2b-128 (RFC 7693) of the folded text (see `shingling.text.fold`) in UTF-8, with one blank
+    for each run of white space and none at the ends. Case, line breaks, invisible characters and
+    forms of one letter do not count; every letter, digit, symbol and punctuation mark does.
     """
-    return hash_folded(nfkc_casefold(text))
+    return hash_folded(fold(text))
 
 
 def hash_folded(folded: str) -> bytes:
-    """`exact_hash` of a text that `nfkc_casefold` has folded already."""
+    """`exact_hash` of a text that `fold` has folded already."""
     # A stored text has a question mark for a lone surrogate.
     raw = folded.encode("utf-8", "replace")
     while b"  " in raw:
@@ -121,7 +121,7 @@ def sign(text: str, scheme: Scheme = _DEFAULT) -> Signature:
     plain = plain_text(scheme.canonical, text)
     if plain is None or not _kernel_signs(scheme):
         return sign_words(scheme.canonical.words(text), scheme, text)
-    folded = nfkc_casefold(text)  # once, for words and exact hash
+    folded = fold(text)  # once, for words and exact hash
     joined = join_folded_words(folded) if plain is text else join_words(plain)
     return sign_by_kernel(joined, scheme, hash_folded(folded))
 

@@ -12,7 +12,7 @@ from shingling.text.canonical import (
     Canonicaliser,
     plain_text,
 )
-from shingling.text.folding import nfkc_casefold
+from shingling.text.folding import fold
 from shingling.text.prepared import PreparedText, pack, split_blocks, unpack
 from shingling.text.titles import (
     differ_in_numbers_only,
@@ -35,11 +35,11 @@ __all__ = [
     "canonical_words",
     "clean",
     "differ_in_numbers_only",
+    "fold",
     "has_same_headline",
     "join_folded_words",
     "join_words",
     "nfc",
-    "nfkc_casefold",
     "number_parts",
     "pack",
     "plain_line",

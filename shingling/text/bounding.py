@@ -26,7 +26,7 @@ SEPARATOR = 0  # stands between words
 LETTER = 1  # letter or digit: part of a word
 MARK = 2  # combining mark: belongs to the letter before it
 SINGLE = 3  # a word by itself
-IGNORABLE = 4  # invisible: removed before a text is cut
+IGNORABLE = 4  # invisible, or a mark that may be left out: removed before a text is cut
 SEGMENTED = 5  # part of a run that a language pack cuts into words
 
 HAN = [
@@ -64,12 +64,16 @@ UNSPACED = [
     *[(0x16FE0, 0x18D08), (0x1B170, 0x1B2FB)],  # Tangut, Khitan, Nushu
 ]
 
-# Default_Ignorable_Code_Point, which NFKC_Casefold removes.
+# Default_Ignorable_Code_Point, which NFKC_Casefold removes, and what shows no sound.
 _IGNORABLE = [
     *[(0xAD, 0xAD), (0x34F, 0x34F), (0x61C, 0x61C), (0x115F, 0x1160), (0x17B4, 0x17B5)],
     *[(0x180B, 0x180F), (0x200B, 0x200F), (0x202A, 0x202E), (0x2060, 0x206F), (0x3164, 0x3164)],
     *[(0xFE00, 0xFE0F), (0xFEFF, 0xFEFF), (0xFFA0, 0xFFA0), (0xE0000, 0xE0FFF)],
+    *[(0x640, 0x640), (0x7FA, 0x7FA), (0x180A, 0x180A)],  # tatweel and its like stretch a word
 ]
+
+# Their marks say how letters are read, and most texts are written without them.
+_HEBREW_ARABIC_SYRIAC = [(0x591, 0x74A), (0x898, 0x8FF), (0xFB1E, 0xFB1E)]
 
 
 @cache
@@ -89,6 +93,9 @@ def class_table() -> CharClasses:
         letters[letters == LETTER] = SINGLE
     for low, high in _IGNORABLE:
         classes[low : high + 1] = IGNORABLE
+    for low, high in _HEBREW_ARABIC_SYRIAC:
+        marks = classes[low : high + 1]
+        marks[marks == MARK] = IGNORABLE
     return classes
 
 

@@ -11,7 +11,6 @@ import re
 import unicodedata
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
-from html import unescape
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,7 +18,7 @@ import numpy as np
 from shingling.errors import SchemeError
 from shingling.text import languages
 from shingling.text.bounding import HAN, KANA, MARK, SEGMENTED, SEPARATOR, SINGLE, class_table, nfkc
-from shingling.text.folding import fold
+from shingling.text.folding import fold, resolved, visible
 from shingling.text.languages import (
     depend_on_language,
     read_stop_words,
@@ -50,12 +49,10 @@ _WITHIN_WORDS = {
     *["i", "ins", "kbd", "mark", "q", "s", "samp", "small", "span", "strike", "strong", "sub"],
     *["sup", "time", "tt", "u", "var", "wbr"],
 }
-# A number above any code point; `html.unescape` fails at thousands of digits.
-_INVALID_REFERENCE = re.compile(r"&#(?:[0-9]{9,}+|x[0-9a-f]{9,}+);?", re.IGNORECASE)
 
 
 def remove_markup(text: str) -> str:
-    """Remove HTML tags, comments, scripts and styles, and resolve character references once.
+    """Remove HTML tags, comments, scripts and styles.
 
     Tags become a blank, except those of elements within words (`<b>`, `<sub>`). The time is
     linear in the length of any text, and elements may be nested to any depth.
@@ -80,7 +77,7 @@ def remove_markup(text: str) -> str:
             pieces += [text[end:start], space]
             end = match.end()
         start = text.find("<", match.end() if match else start + 1)
-    return unescape(_INVALID_REFERENCE.sub("", "".join([*pieces, text[end:]])))
+    return "".join([*pieces, text[end:]])
 
 
 PARTS_OF_SPEECH = ("adjectives", "conjunctions", "determiners", "interjections", "prepositions")
@@ -110,7 +107,7 @@ class Canonicaliser:
     Args:
         language: of every text, as ISO 639 code of two or three letters; with "auto" it is
             detected from each text (py3langid) where an option depends on it.
-        markup: remove HTML tags, comments, scripts and styles, and resolve references.
+        markup: remove HTML tags, comments, scripts and styles.
         keep_case: do not fold case.
         keep_punctuation: make each punctuation mark or symbol a word of its own.
         stop_words: words to drop. True or "short" for the function words of the language, "long"
@@ -330,7 +327,8 @@ class Canonicaliser:
         if not (cased or self.keep_punctuation or segmented):
             return canonical_words(text)
         classes = _classes_with(self.keep_punctuation, segmented)
-        words = cut_by_class(text, classes, _nfkc_with_case if cased else fold)
+        normalised = visible(resolved(text), _nfkc_with_case) if cased else fold(text)
+        words = cut_by_class(normalised, classes)
         if not segmented:
             return words
         segment = languages.segmenter(pack)
@@ -360,7 +358,7 @@ class Canonicaliser:
         elif self.lemmas != "none":
             # Without case, a heading in capitals has the lemmas of the same words in a sentence.
             word = languages.lemma(word if self.keep_case else word.lower(), language)
-        folded = word.lower() if word.isascii() else _fold_word(word)
+        folded = _fold_word(word)
         if folded in stopped:
             return ""
         word = word if self.keep_case else folded
@@ -383,11 +381,7 @@ def _nfkc_with_case(text: str) -> str:
     return nfkc(text).replace("\N{COMBINING GREEK YPOGEGRAMMENI}", "ι")
 
 
-@lru_cache(1 << 16)
-def _fold_word(word: str) -> str:
-    return fold(word)
-
-
+_fold_word = lru_cache(1 << 16)(fold)
 _SEGMENTED_RANGES = {"": [], "zh": HAN, "ja": HAN + KANA}
 
 

@@ -1,13 +1,16 @@
-"""Case folding: text -> NFKC_Casefold, from which words are cut and the exact hash is taken.
+"""Folding: text -> NFKC_Casefold with one letter for those that are one to a reader.
 
-`nfkc_casefold` looks most code points up in a table; what depends on its neighbours goes the
-long way by `unicodedata`. The compiled kernel reads the same table.
+Words are cut from it, and the exact hash is taken of it. `fold` looks most code points up in a
+table; what depends on its neighbours goes the long way by `unicodedata`. The compiled kernel reads
+the same table.
 """
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from functools import cache
+from html import unescape
 from itertools import compress
 from operator import ne
 from typing import TYPE_CHECKING
@@ -25,6 +28,8 @@ from shingling.text.bounding import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from shingling.text.bounding import CodePoints
 
 # An entry of `fold_table`: code point in bits 0 to 20, class in bits 24 to 30, and bit 31.
@@ -36,34 +41,63 @@ _MAX_REPLACED_CHARS = 16
 _JAMO_THAT_COMPOSE = [(0x1161, 0x1175), (0x11A8, 0x11C2)]  # with the syllable before them
 _COMPATIBILITY_HAN = range(0x2F800, 0x2FA20)
 
+# A character reference whose "&" may have been escaped again, any number of times.
+_REFERENCE = re.compile(r"&(?:(?:amp|#38|#x26);)*(#?[0-9a-z]{1,31});", re.ASCII | re.IGNORECASE)
+# Persian has a blank or a zero-width non-joiner between the parts of a word.
+_HALF_SPACE = re.compile("(?<=[\u0620-\u06ff])\u200c+")
+_DOTTED_I = re.compile("i\u0307+")  # what the Turkish capital becomes in lower case
+
+# Letters that are one to a reader, and not to Unicode: as in Lucene's ArabicNormalizer and
+# PersianNormalizer (alef maksura and Persian ya, Persian kaf, alef with wasla, teh marbuta and
+# forms of heh), and i without a dot, which is the I of Turkish.
+_FORMS = str.maketrans("ىیکٱةۀہۃı", "ييكاهههه" + "i")
+# Greek and Arabic letters are one with and without accent, breathing, dialytika, hamza or madda.
+_LETTERS_OF_SEVERAL_FORMS = [(0x131, 0x131), (0x370, 0x3FF), (0x620, 0x6FF), (0x1F00, 0x1FFF)]
+
 _FOLDED_ASCII = bytes(
-    ord(" " if char.isspace() else char.lower()) if char.isascii() else ord(char)
-    for char in map(chr, range(256))
-)
+    ord(" " if char.isspace() else char.lower()) for char in map(chr, range(128))
+).ljust(256)
+
+
+def resolved(text: str) -> str:
+    """Text with what stands for other characters replaced, in linear time.
+
+    Character references of HTML become their characters, however often they were escaped: texts
+    come from pages, feeds and files that escaped them once too often. In Arabic script, a
+    zero-width non-joiner becomes a blank.
+    """
+    if "&" in text:
+        text = _REFERENCE.sub(lambda found: unescape(f"&{found[1]};"), text)
+    if "\u200c" in text:
+        text = _HALF_SPACE.sub(" ", text)
+    return text
+
+
+def visible(text: str, normalise: Callable[[str], str]) -> str:
+    """Normalise a text and remove ignorable code points, whose neighbours may then compose."""
+    codes = to_code_points(normalise(text))
+    kept = codes[class_table().take(codes) != IGNORABLE]
+    text = from_code_points(kept)
+    return text if len(kept) == len(codes) else visible(text, normalise)
 
 
 def fold(text: str) -> str:
-    """Text, bounded, in NFKC with its case folded; default-ignorable code points stay."""
-    return unicodedata.normalize("NFKC", nfkc(text).casefold())
+    """Fold a text to what it shares with all texts that are the same to a reader.
 
-
-def nfkc_casefold(text: str) -> str:
-    """NFKC_Casefold of a text (Unicode Standard, section 3.13), with blanks for white space.
-
-    It is bounded (see `bounded`) and in NFKC, its case is folded, and default-ignorable code points
-    are gone. Each code point of white space becomes one blank; punctuation and symbols stay.
+    That is NFKC_Casefold (Unicode Standard, section 3.13) of the text, resolved and bounded (see
+    `resolved` and `bounded`), with blanks for white space, and one letter for letters that readers
+    take for one: without the marks of Greek, Hebrew, Arabic and Syriac, Arabic and Persian letters
+    as one, every digit by its value, i for the i's of Turkish. Punctuation and symbols stay.
     """
+    text = resolved(text)
     if text.isascii():
         return text.encode().translate(_FOLDED_ASCII).decode()
     folded = _fold_by_table(text)
     while folded is None:
-        text = fold(text)
-        codes = to_code_points(text)
-        ignorable = class_table().take(codes) == IGNORABLE
-        if ignorable.any():  # its neighbours may compose once it is gone
-            text = from_code_points(codes[~ignorable])
-        else:
-            folded = _text_of(_entries().take(codes))
+        text = " ".join(visible(text, _casefold).split())
+        letters = _text_of(_entries().take(to_code_points(text)))
+        folded = letters if letters == text else None  # they may compose with marks behind them
+        text = letters
     return folded
 
 
@@ -81,7 +115,8 @@ def fold_table() -> bytes:
 def _tables() -> tuple[bytes, dict[str, str]]:
     """`fold_table`, and the code points that fold to several whatever their neighbours are."""
     chars = [*map(chr, (*range(0x20000), *_COMPATIBILITY_HAN))]
-    interacting = {*compress(chars, map(unicodedata.combining, chars))}
+    ignorable = {*map(chr, np.flatnonzero(class_table() == IGNORABLE).tolist())}
+    interacting = {*compress(chars, map(unicodedata.combining, chars))} - ignorable
     for low, high in _JAMO_THAT_COMPOSE:
         interacting.update(map(chr, range(low, high + 1)))
     composite = [*compress(chars, map(unicodedata.decomposition, chars))]
@@ -89,12 +124,16 @@ def _tables() -> tuple[bytes, dict[str, str]]:
         if len(parts) == 2 and not parts[0].startswith("<"):
             interacting.add(chr(int(parts[1], 16)))
     cased = compress(chars, map(ne, chars, map(str.casefold, chars)))
+    letters = _letters()
+    for digit in compress(chars, map(str.isdecimal, chars)):
+        letters[digit] = str(unicodedata.decimal(digit))
+    to_letter = str.maketrans(letters)
     codes = np.arange(0x110000, dtype=np.uint32)
     codes[[ord(char) for char in chars if char.isspace()]] = ord(" ")
     needs_context = {*interacting}
     replacements = {}
-    for char in {*composite, *cased}:
-        composed, folded = unicodedata.normalize("NFKC", char), fold(char)
+    for char in {*composite, *cased, *letters}:
+        composed, folded = unicodedata.normalize("NFKC", char), _casefold(char).translate(to_letter)
         first = unicodedata.normalize("NFKD", char)[0]
         independent = interacting.isdisjoint((first, *composed, *folded))
         if independent and len(composed) == len(folded) == 1:
@@ -108,13 +147,31 @@ def _tables() -> tuple[bytes, dict[str, str]]:
     return table.tobytes(), replacements
 
 
+def _letters() -> dict[str, str]:
+    """Letters that are one to a reader: what each becomes in a text whose case is folded."""
+    letters = {}
+    for low, high in _LETTERS_OF_SEVERAL_FORMS:
+        for char in map(chr, range(low, high + 1)):
+            bare = unicodedata.normalize("NFD", char.translate(_FORMS))[0]
+            letters[char] = bare.translate(_FORMS)
+    return letters
+
+
+def _casefold(text: str) -> str:
+    """Text, bounded, in NFKC with its case folded; default-ignorable code points stay."""
+    folded = nfkc(text).casefold()
+    if "\N{COMBINING DOT ABOVE}" in folded:
+        folded = _DOTTED_I.sub("i", folded)
+    return unicodedata.normalize("NFKC", folded)
+
+
 @cache
 def _entries() -> CodePoints:
     return np.frombuffer(fold_table(), dtype=np.uint32)
 
 
 def _fold_by_table(text: str) -> str | None:
-    """NFKC_Casefold of a text by the table; None where code points depend on their neighbours."""
+    """Text folded by the table; None where code points depend on their neighbours."""
     codes = to_code_points(text)
     entries = _entries().take(codes)
     if entries.max() >= _CONTEXT_BIT:

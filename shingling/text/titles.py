@@ -10,9 +10,8 @@ import re
 from functools import cache, lru_cache
 from itertools import chain, takewhile
 from typing import TYPE_CHECKING, NamedTuple
-from unicodedata import category
 
-from shingling.text.bounding import SINGLE, class_table, nfkc
+from shingling.text.bounding import SINGLE, class_table, nfkc, plain_line
 from shingling.text.folding import fold
 from shingling.text.languages import function_words
 from shingling.text.prepared import mask_numbers
@@ -60,7 +59,6 @@ _MANY_LETTERS = 8  # of one that has two, of which one may be a slip
 _USUAL = {frozenset(pair) for pair in (("s", "z"), ("c", "s"), ("er", "re"))}
 _STEM_CHARS = 5  # by which a word of a title is looked for in a text
 _FEWEST_TELLING = 3  # letters of such a word
-_INVISIBLE = ("Cc", "Cf")  # categories: control and format characters
 
 
 @lru_cache(4096)
@@ -253,11 +251,7 @@ def _words_without_digits(text: str) -> list[str]:
 
 
 def _title_words(title: str) -> list[str]:
-    visible = fold(title)
-    if not visible.isprintable():
-        visible = "".join(
-            char for char in visible if char.isspace() or category(char) not in _INVISIBLE
-        )
+    visible = plain_line(fold(title))
     words = visible.split()
     if all(map(str.isalnum, words)):
         return words

@@ -13,7 +13,6 @@ import numpy as np
 
 from shingling import kernel
 from shingling.text.bounding import (
-    IGNORABLE,
     MARK,
     SEGMENTED,
     SEPARATOR,
@@ -22,15 +21,13 @@ from shingling.text.bounding import (
     from_code_points,
     to_code_points,
 )
-from shingling.text.folding import fold, fold_table, nfkc_casefold
+from shingling.text.folding import fold, fold_table, resolved
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from shingling.text.bounding import CharClasses
 
 _ASCII_WORDS = bytes(
-    ord(char.lower()) if char in string.ascii_letters + string.digits else ord(" ")
+    ord(char if char in string.ascii_lowercase + string.digits else " ")
     for char in map(chr, range(256))
 )
 
@@ -38,8 +35,8 @@ _ASCII_WORDS = bytes(
 def canonical_words(text: str) -> list[str]:
     """Cut a text into canonical words.
 
-    The text is brought to Unicode NFKC, its case is folded and default-ignorable code points
-    are removed (together the NFKC_Casefold of the Unicode Standard, section 3.13). Words are
+    The text is folded: character references are resolved, the text is brought to NFKC_Casefold
+    (Unicode Standard, section 3.13), and letters that are one to a reader become one. Words are
     its runs of letters, digits and combining marks; in scripts without spaces (Han, kana,
     Thai, Lao, Khmer, Myanmar, ...) every letter with its marks is a word.
 
@@ -59,39 +56,40 @@ def count_words(text: str) -> int:
 def join_words(text: str) -> bytes:
     """Canonical words of a text, joined by blanks, in UTF-8."""
     if kernel.COMPILED:
-        joined = kernel.join_words(text, fold_table(), False)
-        return join_folded_words(nfkc_casefold(text)) if joined is None else joined
+        joined = kernel.join_words(resolved(text), fold_table(), False)
+        return join_folded_words(fold(text)) if joined is None else joined
     return " ".join(cut_words(text)).encode()
 
 
 def join_folded_words(folded: str) -> bytes:
-    """`join_words` of a text that `nfkc_casefold` has folded already."""
+    """`join_words` of a text that `fold` has folded already."""
     if kernel.COMPILED:
         joined = kernel.join_words(folded, fold_table(), True)
         if joined is not None:
             return joined
-    return " ".join(cut_words(folded)).encode()
+    return " ".join(_cut_folded(folded)).encode()
 
 
 def cut_words(text: str) -> list[str]:
     """`canonical_words` by NumPy, without the compiled kernel."""
-    if text.isascii():
-        return text.encode("ascii").translate(_ASCII_WORDS).decode("ascii").split()
-    return cut_by_class(text, class_table(), fold)
+    return _cut_folded(fold(text))
 
 
-def cut_by_class(text: str, table: CharClasses, normalise: Callable[[str], str]) -> list[str]:
+def _cut_folded(folded: str) -> list[str]:
+    if folded.isascii():
+        return folded.encode("ascii").translate(_ASCII_WORDS).decode("ascii").split()
+    return cut_by_class(folded, class_table())
+
+
+def cut_by_class(text: str, table: CharClasses) -> list[str]:
     """Cut a text into words by the class of each code point.
 
     Args:
-        text: in any form.
+        text: normalised, without ignorable code points.
         table: class of every code point, uint8[0x110000].
-        normalise: applied first, and again after ignorable code points are removed.
     """
-    codes = to_code_points(normalise(text))
+    codes = to_code_points(text)
     classes = table.take(codes)
-    if (classes == IGNORABLE).any():
-        return cut_by_class(from_code_points(codes[classes != IGNORABLE]), table, normalise)
     in_word = classes != SEPARATOR
     marks = classes == MARK
     if marks.any():  # a mark takes the class of the letter before it

@@ -240,7 +240,7 @@ def test_the_status_counts_pages_and_names_what_the_store_is(library: Store, fil
     assert [getattr(status, name) for name in counted] == [7, 4, 3, 2, 1, 1]
     assert status.scheme == library.scheme
     shown = status.as_dict()
-    assert shown["scheme"] == {"id": library.scheme.id, "shingle_size": 5, "version": 2}
+    assert shown["scheme"] == {"id": library.scheme.id, "shingle_size": 5, "version": 3}
     assert shown["index"] == {"indexed": "minima", "bands": 28, "rows": 3, "sampled": False}
     assert status.url == make_url(url_of(file)).render_as_string(hide_password=True)
     if not is_postgres(file):

@@ -233,7 +233,7 @@ def test_a_json_line_has_all_of_a_page(dedup: Any, source: str) -> None:
     records = [json.loads(line) for line in everything(dedup, source).split("\n")[:-1]]
     kinds = [record.pop("record") for record in records]
     assert " ".join(kinds) == f"store {'run ' * 8}review {'page ' * 6}template end"
-    assert records[0]["scheme"] == {"shingle_size": 5, "version": 2}
+    assert records[0]["scheme"] == {"shingle_size": 5, "version": 3}
     assert records[0]["index"]["indexed"] == "minima"
     pages = [record for record, kind in zip(records, kinds, strict=True) if kind == "page"]
     assert tuple(pages[0]) == PAGE_FIELDS

@@ -19,7 +19,7 @@ from shingling.fetching.learning import changes, looks
 from shingling.plugin import settings as plugin_settings
 from shingling.similarity import diff
 from shingling.store import urls
-from shingling.text import canonical, prepared, titles
+from shingling.text import canonical, folding, prepared, titles
 from shingling.text.languages import packs
 from shingling.tuning import pairs
 from tests.hostile.growth import cpu_seconds, is_linear
@@ -67,7 +67,9 @@ _USES: dict[str, Callable[[Any], Any]] = {
     "text.canonical._SCRIPT": canonical.remove_markup,
     "text.canonical._TAG": canonical.remove_markup,
     "text.canonical._TAG_WITH_VALUES": canonical.remove_markup,
-    "text.canonical._INVALID_REFERENCE": canonical._INVALID_REFERENCE.findall,
+    "text.folding._REFERENCE": folding.resolved,
+    "text.folding._HALF_SPACE": folding.resolved,
+    "text.folding._DOTTED_I": lambda text: folding._DOTTED_I.sub("i", text),
     "text.titles._NUMBERING": titles._NUMBERING.match,
     "text.titles._FIRST_WORD": titles._FIRST_WORD.match,
     "text.titles._DIGIT": titles._DIGIT.search,

@@ -264,7 +264,7 @@ def test_known_answers_of_every_kind_of_scheme(known: dict[str, Any]) -> None:
         ({"unit": "bytes"}, "unit 'bytes' is not accepted: words or characters"),
         ({"family": "md5"}, "family 'md5' is not known: affine or crc"),
         ({"ordered": "yes"}, "ordered 'yes'"),
-        ({"version": 4}, "version 4 is not known; accepted: 2"),
+        ({"version": 4}, "version 4 is not known; accepted: 3"),
         ({"version": "2"}, "version '2' is not known"),
         ({"version": True}, "version True is not known"),
         ({"familly": "crc"}, "did you mean family"),

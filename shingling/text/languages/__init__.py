@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from shingling.errors import SchemeError
 from shingling.names import when_used
-from shingling.text.folding import nfkc_casefold
+from shingling.text.folding import fold
 
 if TYPE_CHECKING:
     from shingling.text.languages.packs import (
@@ -145,7 +145,7 @@ def function_words() -> dict[str, frozenset[str]]:
         if line[0] == "[":
             words = found[line[1:-1]] = set()
         else:
-            words.update(map(nfkc_casefold, line.split()))
+            words.update(map(fold, line.split()))
     return {language: frozenset(words) for language, words in found.items()}
 
 
@@ -155,7 +155,7 @@ def _is_change(word: str) -> bool:
 
 def _fold(word: str, is_change: bool) -> str:
     sign, word = (word[:1], word[1:]) if is_change else ("", word)
-    folded = nfkc_casefold(word.strip())
+    folded = fold(word.strip())
     if not folded or len(folded.split()) > 1 or is_change != _is_change(sign or folded):
         raise _not_accepted(sign + word)
     return sign + folded

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shingling.errors import SchemeError
+from shingling.text.folding import fold
 from shingling.text.words import canonical_words
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ def long_stop_words(language: str) -> frozenset[str]:
     """Stop words of a language by stopwords-iso, case folded; none where it has no list."""
     entries = import_module("stopwordsiso").stopwords(NORWEGIAN.get(language, language))
     # Some lists hold punctuation too, which is no word.
-    folded = {unicodedata.normalize("NFKC", entry).casefold() for entry in entries}
+    folded = {*map(fold, entries)}
     return frozenset(entry for entry in folded if canonical_words(entry))
 
 
