@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
+from unittest.mock import patch
 from urllib.parse import quote
 
 import trafilatura
 from fastwarc.warc import WarcRecord, WarcRecordType
+from lxml.html import document_fromstring
 from scrapy import Request
 
 from benchmarks.data import bodies_of, rows_of
+from shingling.errors import ExtractionError
+from shingling.extraction.html import extract_page
+from shingling.extraction.trafilatura import FastTrafilaturaPage
 from shingling.similarity import overlap
 from shingling.sketch import Scheme, fingerprint_set_of_words
 from shingling.store import safe_url, site_of
@@ -53,6 +59,20 @@ class LabelledPage:
     body: bytes = b""
 
 
+def main_text(body: bytes) -> str:
+    """Return what trafilatura takes for the main text when it is asked for nothing else."""
+    return trafilatura.extract(body, include_comments=False, deduplicate=False) or ""
+
+
+def handbook_text(body: bytes) -> str:
+    """Return the whole text of a page of the handbook, without its navigation."""
+    tree = document_fromstring(body)
+    around = "@id='banner' or @id='title' or contains(@class, 'docnav')"
+    for element in tree.xpath(f"//body/*[{around}]"):
+        element.drop_tree()
+    return " ".join(tree.xpath("//body//text()"))
+
+
 @dataclass(frozen=True)
 class VerdictSet:
     """How the pages of a set are labelled.
@@ -61,11 +81,14 @@ class VerdictSet:
         pages: takes the rows of the manifest, and returns the pages without their HTML.
         truth: what must be found, in words.
         must_find: resemblance to an earlier page from which on a page must be flagged.
+        text: takes the HTML of a page, and returns the text by which it is like others, unless
+            a person has cut it out.
     """
 
     pages: Callable[[list[dict[str, Any]]], list[LabelledPage]]
     truth: str
     must_find: float = 0.8
+    text: Callable[[bytes], str] = main_text
 
 
 def _waddle(rows: list[dict[str, Any]]) -> list[LabelledPage]:
@@ -86,6 +109,10 @@ def _guide(rows: list[dict[str, Any]]) -> list[LabelledPage]:
 
 def _llvm(rows: list[dict[str, Any]]) -> list[LabelledPage]:
     return _of_one_site("llvm", rows, (row["page"] for row in rows))
+
+
+def _handbook(rows: list[dict[str, Any]]) -> list[LabelledPage]:
+    return _of_one_site("handbook", rows, (row["group"] for row in rows))
 
 
 def _of_one_site(name: str, rows: list[dict[str, Any]], keys: Iterable[str]) -> list[LabelledPage]:
@@ -109,12 +136,23 @@ def _web(rows: list[dict[str, Any]]) -> list[LabelledPage]:
     ]
 
 
+def _gold(rows: list[dict[str, Any]]) -> list[LabelledPage]:
+    return [
+        replace(page, gold=row["gold"], groups=(ALL, (EVEN, ODD)[int(row["group"]) % 2]))
+        for page, row in zip(_web(rows), rows, strict=True)
+    ]
+
+
 VERDICT_SETS = {
     "waddle": VerdictSet(_waddle, "gold texts >= 0.8 alike"),
     "installation-guide": VerdictSet(_guide, "same language and title, main texts >= 0.8 alike"),
     "llvm-docs": VerdictSet(_llvm, "same path, main texts >= 0.8 alike"),
     "trafilatura-eval": VerdictSet(_web, "main texts >= 0.5 alike", must_find=0.5),
     "article-extraction": VerdictSet(_web, "main texts >= 0.5 alike", must_find=0.5),
+    "gold-articles": VerdictSet(_gold, "gold texts >= 0.8 alike"),
+    "handbook-languages": VerdictSet(
+        _handbook, "same file, whole texts >= 0.8 alike", must_find=0.0, text=handbook_text
+    ),
 }
 
 
@@ -138,15 +176,25 @@ def write_warc(path: Path, pages: Iterable[LabelledPage]) -> None:
             record.write(file)
 
 
-def main_text(body: bytes) -> str:
-    """Return what trafilatura takes for the main text when it is asked for nothing else."""
-    return trafilatura.extract(body, include_comments=False, deduplicate=False) or ""
-
-
-def main_texts(pages: Sequence[LabelledPage]) -> list[str]:
-    """Return the main texts of pages."""
+def texts_of(name: str, pages: Sequence[LabelledPage]) -> list[str]:
+    """Return the texts by which pages of one of `VERDICT_SETS` are alike."""
+    if all(page.gold is not None for page in pages):
+        return [page.gold or "" for page in pages]
     with ProcessPoolExecutor() as pool:
-        return [*pool.map(main_text, [page.body for page in pages], chunksize=8)]
+        return [*pool.map(VERDICT_SETS[name].text, [page.body for page in pages], chunksize=8)]
+
+
+def asked_share(pages: Sequence[LabelledPage]) -> float:
+    """Return the share of pages of which `quick` asks trafilatura, too."""
+    with ProcessPoolExecutor() as pool:
+        return sum(pool.map(_asks, [page.body for page in pages], chunksize=8)) / len(pages)
+
+
+def _asks(body: bytes) -> bool:
+    with patch.object(FastTrafilaturaPage, "parse", return_value=None) as parse:
+        with suppress(ExtractionError):
+            extract_page(body)
+        return parse.called
 
 
 class Truth:
@@ -194,6 +242,7 @@ class Tally:
         pages: all of them.
         flagged: those with an original.
         false: of those, the ones that are not like it.
+        other_key: of those, the ones whose original has another key.
         must_find: pages that must be flagged.
         found: of those, the flagged ones.
     """
@@ -201,6 +250,7 @@ class Tally:
     pages: int
     flagged: int
     false: int
+    other_key: int
     must_find: int
     found: int
 
@@ -232,6 +282,7 @@ def _tally(members: set[int], flags: Flags, false: set[int], truth: Truth) -> Ta
         pages=len(members),
         flagged=len(flagged),
         false=len(flagged & false),
+        other_key=sum(truth.pages[page].key != truth.pages[flags[page]].key for page in flagged),
         must_find=len(must_find),
         found=len(must_find & flagged),
     )

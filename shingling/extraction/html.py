@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from shingling.extraction.extractors import ExtractorFunction
     from shingling.extraction.parsed import Parser
 
-EXTRACTION_VERSION = "4"
+EXTRACTION_VERSION = "5"
 """Version of what `extract_page` gives: raise it when pages give another text, title or language.
 
 Bodies that a store knows are then extracted again.
@@ -49,6 +49,13 @@ _HTML = re.compile(
 _CONTROL_REFERENCE = re.compile(
     r"&#(?:x0*(?:[1-8bcef]|1[0-9a-f]|fff[ef])(?![0-9a-f])"
     r"|0*(?:[1-8]|1[124-9]|2[0-9]|3[01]|6553[45])(?![0-9]));?",
+    re.IGNORECASE,
+)
+# What a browser that runs scripts takes for `<noscript>`, a group: up to the first end tag, but
+# nothing in comments and scripts.
+_NOSCRIPT = re.compile(
+    r"<(?:!--[^-]*+(?:-(?!->)[^-]*+)*+|script\b[^<]*+(?:<(?!/script)[^<]*+)*+"
+    r"|(noscript\b[^<]*+(?:<(?!/noscript)[^<]*+)*+(?:</noscript[^>]*+>?)?))",
     re.IGNORECASE,
 )
 _REPLACEMENT = "\ufffd"
@@ -152,6 +159,7 @@ def extract_page(
         html = decode(html, encoding)
     # One reference to a control character would cost trafilatura the whole text.
     html = _CONTROL_REFERENCE.sub("", clean(html))
+    html = _NOSCRIPT.sub(lambda found: "" if found[1] else found[0], html)
     check_markup(html)
     try:
         main = _main_text(html, url, parser or default_extractor().load_parser(), extractor)

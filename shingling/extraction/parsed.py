@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
+from functools import cached_property
 from typing import TYPE_CHECKING, Self, TypeAlias
 
 from shingling.text import canonical_words, plain_line
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
 ENOUGH_WORDS = 80
 """Words of a text below which it may lack what is between two headings."""
 
-_ENOUGH_FRACTION = 0.4  # of the words of a page
 _ENOUGH_CHARACTERS = 2000  # of which the words need not be counted
 _MAX_TITLE_CHARACTERS = 500
 # What single-page applications keep the data of a page in.
@@ -46,7 +46,7 @@ class ParsedPage(ABC):
             url: where the page came from; helps some extractors.
         """
 
-    @property
+    @cached_property
     def title(self) -> str | None:
         """Its `<title>`, as one line."""
         return plain_title(self._title_text() or "")
@@ -71,14 +71,6 @@ class ParsedPage(ABC):
             if "json" in (kind or "").lower() or _STATE.search(script):
                 return True
         return self._has_json_attribute()
-
-    def _is_most(self, text: str | None) -> bool:
-        """Whether a text has enough of the page's words: there is little else to be found."""
-        return bool(text) and words(text) >= _ENOUGH_FRACTION * words(self._shown_text())
-
-    @abstractmethod
-    def _shown_text(self) -> str:
-        """Text that the page shows: all of it."""
 
     @abstractmethod
     def _title_text(self) -> str | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from lxml.html import HTMLParser, document_fromstring
 
-from shingling.extraction.parsed import ParsedPage, is_enough
+from shingling.extraction.parsed import ParsedPage, is_enough, words
 from shingling.text import nfc
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _XML_LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
 _SMALL_PAGE_CHARACTERS = 15_000  # in a smaller page, other extractors find little else
+_ENOUGH_FRACTION = 0.4  # of the words of a page
 # The first element of a part of a page: neither <html> nor <head> nor <body>.
 _FRAGMENT = re.compile(r"\s*<(?!html|head|body|title|meta|frameset)[a-z][^<]*>", re.IGNORECASE)
 
@@ -75,9 +76,12 @@ class TrafilaturaPage(ParsedPage):
         # `deduplicate` would make the text depend on the pages extracted before.
         return partial(_extract, self._tree, url=url, include_comments=False, deduplicate=False)
 
-    def _shown_text(self) -> str:
-        texts = "//body//text()[not(parent::script or parent::style or parent::noscript)]"
-        return " ".join(self._tree.xpath(texts))
+    def _is_most(self, text: str | None) -> bool:
+        """Whether a text has enough of the page's words: there is little else to be found."""
+        shown = "//body//text()[not(parent::script or parent::style)]"
+        return bool(text) and words(text) >= _ENOUGH_FRACTION * words(
+            " ".join(self._tree.xpath(shown))
+        )
 
     def _title_text(self) -> str | None:
         element = self._tree.find(".//head/title")

@@ -51,6 +51,7 @@ def test_show_tells_all_of_a_url_with_its_duplicates(dedup: Any) -> None:
     assert shown["text"] == TEXT
     out = dedup("show", "https://a.example/1", "--text").out
     assert "https://b.example/3" in out
+    assert "Compared text, of the item or by the extractor from its page:" in out
     assert "\x1b" not in out, "a title is no command for a terminal"
     assert "[bold]Other[/bold]" in dedup("show", "https://b.example/4").out, "nor is it markup"
 

@@ -83,6 +83,101 @@ def test_trafilatura_is_asked_where_resiliparse_finds_little_and_the_longer_text
     assert asked == [html]
 
 
+# Resiliparse leaves out what is called a permalink, also where it is the article.
+LEFT_OUT = '<div class="post permalink"><div class="post-body">{}</div></div>'
+SIDEBAR = "".join(
+    f"<p>A white paper by vendor {number} has what is to be known about the desks that serve the"
+    " people of an office, and why it is better to read it sooner than later.</p>"
+    for number in range(9)
+)
+STORIES = {
+    f"{verb} {thing}": "".join(
+        f"<p>In part {number} of the story, the people of the town say that they {verb.lower()} the"
+        f" {thing}, and that nobody has asked them about the {thing} before.</p>"
+        for number in range(part, part + 20)
+    )
+    for part, (verb, thing) in enumerate(
+        [
+            *(("Painting", "bridges"), ("Building", "libraries"), ("Feeding", "pigeons")),
+            *(("Closing", "theatres"), ("Planting", "chestnuts")),
+        ]
+    )
+}
+
+
+HEADLINES = "".join(f"<p>Newer story, {n} o'clock: {title}</p>" for n, title in enumerate(STORIES))
+
+
+@pytest.mark.parametrize(
+    "beside", [SIDEBAR, HEADLINES * 4], ids=["sidebar", "headlines, its own among them"]
+)
+def test_different_articles_are_taken_though_resiliparse_takes_what_is_beside_all_of_them(
+    beside: str,
+) -> None:
+    own, texts = set(), {}
+    for title, story in STORIES.items():
+        content = LEFT_OUT.format(f"<h1>{title}</h1>{story}")
+        html = page(f"{content}<div>{beside}</div>", f"<title>{title} | Town News</title>")
+        own.add(extract_page(html, parser=ResiliparsePage).text)
+        texts[title] = extract_page(html).text
+    assert len(own) == 1, "the article is in it"
+    for title, text in texts.items():
+        assert f"{title.split()[1]} before" in text
+        assert "white paper" not in text
+    assert len({*texts.values()}) == len(STORIES)
+
+
+def test_a_text_of_few_long_lines_is_kept_if_trafilatura_only_adds_to_it(
+    asked: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = "".join(f"<p>Bridge {number} was opened by its mayor.</p>" for number in range(20))
+    notice = SIDEBAR.replace("<p>", " ").replace("</p>", "")
+    html = page(f"<div>{lines}</div>{LEFT_OUT.format(f'<p>{notice}</p>')}")
+    own = extract_page(html, parser=ResiliparsePage).text
+    monkeypatch.setattr(FastTrafilaturaPage, "main_text", lambda *_: f"{own} {notice}")
+    assert extract_page(html).text == own
+    assert asked == [html]
+
+
+NOTICE = f"This site needs JavaScript. Please switch it on in your browser. {SENTENCE * 8}"
+
+
+@pytest.mark.parametrize("parser", PARSERS)
+@pytest.mark.parametrize(
+    "notice",
+    [
+        f"<noscript>{NOTICE}</noscript>",
+        f"<NOSCRIPT class=a><div><p>{NOTICE}</p></div></NoScript >",
+        f"<noscript>{NOTICE}",
+    ],
+    ids=["text", "elements", "without its end"],
+)
+def test_a_page_whose_words_are_for_browsers_without_scripts_has_no_main_text(
+    parser: Parser, notice: str
+) -> None:
+    with pytest.raises(ExtractionError, match="no main text"):
+        extract_page(page(f'{notice}<div id="root"></div>'), parser=parser)
+
+
+@pytest.mark.parametrize("parser", PARSERS)
+@pytest.mark.parametrize(
+    "image",
+    [
+        "<noscript><img src=a.jpg></noscript>",
+        "<noscript><p><img src=a.jpg></noscript>",
+        "<noscript><div><a href=a><img src=a.jpg></noscript>",
+        "<!-- <noscript> -->",
+        "<script>document.write('<noscript>')</script>",
+        "<b data-image='<noscript><img></noscript>'></b>",
+    ],
+)
+def test_images_for_browsers_without_scripts_cost_no_text(parser: Parser, image: str) -> None:
+    paragraphs = [f"<p>{SENTENCE}{image}That is paragraph {number}.</p>" for number in range(8)]
+    html = page(f"{image}<article>{image.join(paragraphs)}</article>")
+    text = extract_page(html, parser=parser).text
+    assert [n for n in range(8) if f"That is paragraph {n}." not in text] == []
+
+
 def test_resiliparse_alone_does_not_ask_trafilatura(asked: list[str]) -> None:
     with pytest.raises(ExtractionError, match="no main text"):
         extract_page(page(HIDDEN), parser=ResiliparsePage)

@@ -57,6 +57,10 @@ def _long_attributes(size: int) -> bytes:
 
 
 BOMBS: dict[str, Callable[[int], bytes]] = {
+    # What browsers that run scripts do not show.
+    "noscript": partial(_repeated, "<noscript>a</noscript>"),
+    "noscript without its end": partial(_repeated, "<noscript><p>"),
+    "noscript and comments": partial(_halves, "<!-- <noscript> -", "</noscript>"),
     # Elements, closed and not.
     "p": partial(_repeated, "<p>a"),
     "p of one sentence": partial(_repeated, "<p>A sentence of seven words, no more.</p>\n"),

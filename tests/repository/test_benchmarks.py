@@ -198,8 +198,8 @@ def test_pages_to_find_are_those_like_an_earlier_one_with_the_same_key() -> None
 
 def test_scores_are_of_all_pages_and_of_every_group() -> None:
     pages = [
-        LabelledPage(f"{number}.html", f"http://{number}.example/", groups=(ALL, half))
-        for number, half in enumerate((EVEN, ODD, ODD, EVEN, EVEN))
+        LabelledPage(f"{at}.html", f"http://{at}.example/", "other" * (at == 2), (ALL, half))
+        for at, half in enumerate((EVEN, ODD, ODD, EVEN, EVEN))
     ]
     texts = [_text(0, ""), _text(0, ""), _text(90, "c"), _text(2, "d"), _text(30, "e")]
     truth = Truth(pages, texts, 0.8)
@@ -209,12 +209,12 @@ def test_scores_are_of_all_pages_and_of_every_group() -> None:
     assert missed_pairs(flags, truth) == [(3, 0)]
     tallies = score(flags, truth)
     assert list(tallies) == [ALL, EVEN, ODD]
-    assert tallies[ALL] == Tally(5, 3, 1, 2, 1)
-    assert tallies[EVEN] == Tally(3, 1, 0, 1, 0)
-    assert tallies[ODD] == Tally(2, 2, 1, 1, 1)
+    assert tallies[ALL] == Tally(5, 3, 1, 1, 2, 1)
+    assert tallies[EVEN] == Tally(3, 1, 0, 0, 1, 0)
+    assert tallies[ODD] == Tally(2, 2, 1, 1, 1, 1)
     assert tallies[ALL].precision == pytest.approx(2 / 3)
     assert tallies[ALL].recall == 0.5
-    assert Tally(1, 0, 0, 0, 0).precision is None
+    assert Tally(1, 0, 0, 0, 0, 0).precision is None
 
 
 def test_small_pages_are_crawled(tmp_path: Path) -> None:

@@ -203,7 +203,7 @@ def _print_page(page: StoredPage, options: CommandOptions, store: Store) -> None
         print_pages(duplicates)
     text = store.text(page) if options.text else None
     if text is not None:
-        print_lines("")
+        print_lines("", "Compared text, of the item or by the extractor from its page:")
         print_lines(*map(str.strip, text.splitlines()))
     explained = _explained(page, split, store) if split and options.explain else None
     if explained is not None:
@@ -289,7 +289,7 @@ COMMANDS = (
         example="https://example.com/article",
         options=(
             option("url", metavar="URL", type=text),
-            flag("--text", "print the stored main text as well"),
+            flag("--text", "print the compared text as well"),
             flag(
                 "--explain",
                 "show what is compared: shared and differing passages, and what is left out",
