@@ -9,7 +9,7 @@ from resiliparse.extract.html2text import extract_plain_text
 from resiliparse.parse.html import HTMLParserException, HTMLTree
 
 from shingling.extraction.parsed import ParsedPage, is_enough, words
-from shingling.text import canonical_words, title_share
+from shingling.text import title_share
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,10 +31,8 @@ _BEGINS_AS_HTML = re.compile(r"\s*<(?:[a-z]|!|\?xml\b(?=.*?<html))", re.IGNORECA
 _HAS_HTML = re.compile(r"<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE)
 
 _LONG_LINE = 100  # characters; headlines and entries of lists are shorter
-_LEAST_LONG = 0.6  # of an article's characters are in long lines
 _LEAST_MISSED = 400  # characters of long lines that may be an article
 _ENOUGH_OF_TITLE = 0.5
-_MOST_WORDS = 0.6  # two articles of one language share fewer
 
 
 class ResiliparsePage(ParsedPage):
@@ -119,14 +117,13 @@ class QuickPage(ResiliparsePage):
     def main_text(self, url: str | None) -> str | None:
         """Extract the text by Resiliparse; if it seems to be another one, also by trafilatura.
 
-        It seems so if the text has few words, little of the title or few long lines, and most long
-        lines of the page are not in it.
+        It seems so if the text has few words or little of the title, and most long lines of the
+        page are not in it.
         """
         own, title = super().main_text(url) or "", self.title or ""
-        has_title = title_share(title, own) >= _ENOUGH_OF_TITLE
-        long = _long_lines(own)
-        if is_enough(own) and has_title and long >= _LEAST_LONG * len(own):
+        if is_enough(own) and title_share(title, own) >= _ENOUGH_OF_TITLE:
             return own
+        long = _long_lines(own)
         missed = _long_lines(self._shown_text()) - long if own else _LEAST_MISSED
         if missed < max(long, _LEAST_MISSED):
             return own
@@ -134,22 +131,12 @@ class QuickPage(ResiliparsePage):
 
         page = FastTrafilaturaPage.parse(self._html)
         other = (None if page is None else page.main_text(url)) or ""
-        if has_title and is_enough(own):
-            # Both may have the article, and one of them also what is around it.
-            takes_other = _long_lines(other) > long and not _has_most(other, own)
-            return other if takes_other else own
         return max(own, other, key=lambda text: (title_share(title, text), words(text)))
 
 
 def _long_lines(text: str) -> int:
     """Count the characters of lines that are long enough to be paragraphs."""
     return sum(len(line) for line in text.splitlines() if len(line) >= _LONG_LINE)
-
-
-def _has_most(text: str, of: str) -> bool:
-    """Whether a text has most words of another one."""
-    wanted = {*canonical_words(of)}
-    return len(wanted & {*canonical_words(text)}) >= _MOST_WORDS * len(wanted)
 
 
 def _depth(element: ElementNode | None) -> int:
