@@ -54,22 +54,26 @@ class StoreThreads:
         """
         return await asyncio.get_running_loop().run_in_executor(self._pool, self._act, action)
 
-    def begin(self, action: Callable[[Session, threading.Event], None]) -> None:
+    def begin(self, action: Callable[[Callable[[], Session], threading.Event], None]) -> None:
         """Have an action that takes minutes run in a thread of its own, after those begun before.
 
         Args:
-            action: is told the session, and what is set when it is to end early.
+            action: is told how to open the store, and what is set when it is to end early.
         """
-        self._long.submit(self._act, lambda session: action(session, self._stopped))
+        self._long.submit(action, self._session, self._stopped)
 
     def _act(self, action: Callable[[Session], _T]) -> _T:
+        return action(self._session())
+
+    def _session(self) -> Session:
+        """Open store of this thread."""
         session: Session | None = getattr(self._own, "session", None)
         if session is None:
             session = self._own.session = Session.open(
                 self.url, rules=self.rules, create=False, read_only=self.read_only
             )
             self._opened.append(session)
-        return action(session)
+        return session
 
     def close(self) -> None:
         """Wait for what is under way, which ends early where it takes long, and close the store."""

@@ -21,7 +21,7 @@ from shingling.web.shown import link
 from shingling.web.store_threads import Kept
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from shingling.admin.rebuild import Changes
     from shingling.rules.rules import Rules
@@ -58,7 +58,7 @@ class DryRun:
     ended: datetime | None = None
     problem: str = "the dry run failed"
 
-    def run(self, session: Session, stopped: threading.Event) -> None:
+    def run(self, opened: Callable[[], Session], stopped: threading.Event) -> None:
         """Decide all pages, and keep what would change; end early where it is to stop."""
 
         def progress(done: int, total: int) -> None:
@@ -66,8 +66,9 @@ class DryRun:
             if stopped.is_set():
                 raise ShinglingError("the dry run was stopped")
 
-        rules = replace(session.fitting_rules, threshold=self.threshold)
         try:
+            session = opened()
+            rules = replace(session.fitting_rules, threshold=self.threshold)
             self.changes = Store(session).admin.redecide(rules, dry_run=True, progress=progress)
         except ShinglingError as error:
             self.problem = str(error)

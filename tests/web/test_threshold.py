@@ -16,6 +16,7 @@ from shingling.store.session import Session
 from shingling.tuning.pairs import reviewed_pairs
 from shingling.tuning.report import tune_on
 from shingling.web.overview import BINS, count_resemblances
+from shingling.web.store_threads import StoreThreads
 from shingling.web.threshold import DryRun
 from tests.support.stores import execute
 from tests.web.conftest import serving, watched
@@ -163,9 +164,21 @@ def test_a_dry_run_that_is_stopped_ends_early(tmp_path: Path) -> None:
     stopped.set()
     dry_run = DryRun(0.7)
     with Session.open(url, create=False) as session:
-        dry_run.run(session, stopped)
+        dry_run.run(lambda: session, stopped)
     assert (dry_run.problem, dry_run.is_running) == ("the dry run was stopped", False)
     assert dry_run.changes is None
+
+
+def test_a_dry_run_of_a_store_that_is_gone_says_so(tmp_path: Path) -> None:
+    stores = StoreThreads(f"sqlite:///{tmp_path / 'gone.db'}", None)
+    dry_run = DryRun(0.7)
+    stores.begin(dry_run.run)
+    until = time.monotonic() + 60
+    while dry_run.is_running and time.monotonic() < until:
+        time.sleep(0.01)
+    stores.close()
+    assert "gone.db" in dry_run.problem
+    assert not dry_run.is_running
 
 
 def test_a_server_ends_while_a_dry_run_goes_on(tmp_path: Path) -> None:
