@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from shingling.bulk import Options, Summary
     from shingling.console.options import CommandOptions
 
-_UNITS = {"k": 10**3, "m": 10**6, "g": 10**9}
-_MIN_MEMORY_BYTES, _MAX_MEMORY_BYTES = 10**6, 10**12
-
 
 def _bulk(options: CommandOptions) -> int:
     options.settings.scheme.canonical.require_packs()
@@ -91,26 +88,11 @@ def _options(options: CommandOptions) -> Options:
         query=options.query,
         output=options.to,
         workers=usable_cpus() if options.workers is None else options.workers,
-        memory=_bytes(options.memory),
         max_bytes=options.settings.max_bytes,
         timeout=options.settings.timeout,
         worker_memory=options.settings.worker_memory,
         strict=options.strict,
     )
-
-
-def _bytes(size: str) -> int:
-    """Parse a size such as `500M` or `2G` to bytes."""
-    number, unit = size[:-1], size[-1:].lower()
-    if unit.isdigit():
-        number, unit = size, ""
-    try:
-        found = int(float(number) * _UNITS.get(unit, 0 if unit else 1))
-    except (ValueError, OverflowError):
-        found = 0
-    if not _MIN_MEMORY_BYTES <= found <= _MAX_MEMORY_BYTES:
-        raise UsageError("--memory takes a size from 1M to 1000G, such as 500M or 2G")
-    return found
 
 
 def _print(summary: Summary, out: str) -> None:
@@ -224,12 +206,6 @@ COMMANDS = (
                 type=whole_number(0, 1024),
                 metavar="N",
                 help="number of processes (default: one for each CPU)",
-            ),
-            option(
-                "--memory",
-                default="1G",
-                metavar="SIZE",
-                help="memory that sorting may use (default: 1G)",
             ),
             flag("--strict", "stop at the first bad row"),
             flag("--restart", "start again, whatever another run has left in DIR"),

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 INPUT_FORMATS = ("jsonl", "csv", "parquet", "warc", "html", "sql")
 OUTPUT_FORMATS = ("jsonl", "parquet")
-DEFAULT_MEMORY_BYTES = 1 << 30
 
 
 class Fields(NamedTuple):
@@ -53,13 +52,11 @@ class Options:
         query: SQL for inputs that are SQLAlchemy URLs; for those of MongoDB, a filter in extended
             JSON, or None.
         output: format of the files that are written, one of `OUTPUT_FORMATS`.
-        workers: number of processes that read, sign and measure; 0 uses a thread of this one.
-        memory: bytes that sorting keys and hashes may use in this process.
+        workers: number of processes that read and sign; 0 uses a thread of this one.
         max_bytes: largest row or page; larger ones are bad rows.
         timeout: seconds that a row may take in a worker process; slower ones are bad rows.
-        worker_memory: bytes that a worker process may take; a row that needs more to be signed is
-            a bad row, and pairs that need more to be measured are measured in this process. 0 is
-            no limit.
+        worker_memory: bytes that a worker process may take; a row that needs more is a bad row. 0
+            is no limit.
         strict: stop at the first bad row.
 
     Raises:
@@ -74,7 +71,6 @@ class Options:
     query: str | None = None
     output: str = "jsonl"
     workers: int = 1
-    memory: int = DEFAULT_MEMORY_BYTES
     max_bytes: int = MAX_BYTES
     timeout: float = 30.0
     worker_memory: int = WORKER_MEMORY_BYTES
@@ -191,7 +187,7 @@ class Progress(NamedTuple):
     """Progress of a run.
 
     Args:
-        phase: `signing`, `sorting`, `deciding`, `storing` or `writing`.
+        phase: `signing`, `deciding`, `storing` or `writing`.
         rows: number of rows that are done in this phase.
         share: of the phase that is done, 0 to 1; None if the size of an input is not known.
     """

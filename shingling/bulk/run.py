@@ -13,18 +13,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shingling.bulk.deciding import NO_ROW, REPEATED_ID, decide_rows
 from shingling.bulk.files.sources import sources_of
-from shingling.bulk.greedy import Greedy
 from shingling.bulk.options import Options, Progress, Summary, keys_of
 from shingling.bulk.output import REPEATED_ID_REASON, Output
 from shingling.bulk.signed_rows import SignedRows
 from shingling.bulk.signing import sign_all
-from shingling.bulk.sorting import (
-    NO_ROW,
-    find_shared_halves,
-    find_shared_keys,
-    first_of_equal,
-)
 from shingling.bulk.storing import put_into_store
 from shingling.console.files import written_whole
 from shingling.errors import BulkError
@@ -35,6 +29,7 @@ from shingling.text.canonical import WordsLeft
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from shingling.arrays import Records
     from shingling.bulk.files.sources import Source
     from shingling.store import Store
 
@@ -159,13 +154,12 @@ class _Run:
         signed = SignedRows(self.work / "signed", names, files, options.fields.text)
         with closing(signed):
             self._look_at_words_left(signed)
-            greedy = self._sort(signed)
-            greedy.run(self._report("deciding", len(signed)))
+            decided = self._decide(signed)
             stored = None
             if self.store is not None:
                 report = self._report("storing", len(signed))
-                stored = put_into_store(self.store, signed, greedy, options, report)
-            output = Output(signed, greedy, self.out, options)
+                stored = put_into_store(self.store, signed, decided, options, report)
+            output = Output(signed, decided, self.out, options)
             summary = output.write(self._report("writing", len(signed)))
         summary.stored = stored
         summary.seconds = time.monotonic() - began
@@ -187,39 +181,24 @@ class _Run:
                 return
             words_left.note(signed.text(row))
 
-    def _sort(self, signed: SignedRows) -> Greedy:
-        """Find rows with equal ids, texts and keys: all that deciding needs."""
+    def _decide(self, signed: SignedRows) -> Records:
+        """Decide all rows.
+
+        Raises:
+            BulkError: there are too many, or a row of a strict run has the id of an earlier one.
+        """
         rows = len(signed)
         if rows >= int(NO_ROW):
             raise BulkError(f"{rows:,} rows are more than one run takes: use Spark")
-        options, memory = self.options, self.options.memory
-        self.progress(Progress("sorting", 0, 0.0))
-        repeated_id = first_of_equal(signed, "id", np.zeros(rows, bool), memory) != NO_ROW
-        if options.strict and repeated_id.any():
-            first = int(repeated_id.argmax())
-            name, line = signed.position(signed.records(first, first + 1)[0])
+        report = self._report("deciding", rows)
+        report(0)
+        decided = decide_rows(signed, self.options, lambda share: report(int(share * rows)))
+        repeated_id = np.flatnonzero(decided["state"] == REPEATED_ID)
+        if self.options.strict and len(repeated_id):
+            [record] = signed.records_of(repeated_id[:1])
+            name, line = signed.position(record)
             raise BulkError(f"{plain_line(name)}, line {line:,}: {REPEATED_ID_REASON} (--strict)")
-        words = np.zeros(rows, np.uint32)
-        for start, stop in signed.blocks():
-            words[start:stop] = signed.records(start, stop)["words"]
-        ignored = repeated_id | (words < options.min_exact_words)
-        same_text = first_of_equal(signed, "text", ignored, memory)
-        compared = ~repeated_id & (same_text == NO_ROW)
-        compared &= words >= options.scheme.min_comparable_words
-        folder = self.work / "shared-keys"
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir()
-
-        def report(share: float) -> None:
-            self.progress(Progress("sorting", int(share * rows), share))
-
-        shared, keys = None, keys_of(options)
-        if isinstance(keys, Banding):
-            shared = find_shared_keys(signed, compared, keys.bands, folder, memory, report)
-        elif keys is not None:
-            distance = options.rules.simhash_distance
-            shared = find_shared_halves(signed, compared, keys, distance, folder, report)
-        return Greedy(signed, same_text, repeated_id, shared, options, self.work)
+        return decided
 
 
 @contextmanager

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import json
 import mmap
-import os
 import shutil
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
@@ -234,7 +233,6 @@ class SignedRows:
         self._rows = (folder / "rows").stat().st_size // ROW_RECORD.itemsize
         self._rows_file, self._lines_file = str(folder / "rows"), str(folder / "lines")
         self._open_files: dict[str, IO[bytes]] = {}
-        self._prefetched: dict[int, tuple[int, int, int]] = {}  # what `_PLACE` tells, by row
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Another process opens the same files."""
@@ -265,9 +263,14 @@ class SignedRows:
         """Read the minima from `start` to before `stop`: uint32[stop - start, 84]."""
         return self._read("minima", _MINIMA, start, stop)
 
-    def keys(self, band: int, start: int, stop: int) -> Hashes:
-        """Read the keys of a band from `start` to before `stop`: uint64[stop - start]."""
-        return self._read(_band(band), np.dtype("<u8"), start, stop)
+    def keys(self, band: int) -> Hashes:
+        """Read the keys of a band: uint64[rows]."""
+        return self._read(_band(band), np.dtype("<u8"), 0, len(self))
+
+    def column(self, name: str) -> Records:
+        """Read a field of `ROW_RECORD` of all rows."""
+        parts = [self.records(start, stop)[name] for start, stop in self.blocks()]
+        return np.concatenate([np.empty(0, ROW_RECORD)[name], *parts])
 
     def records_of(self, rows: Records) -> Records:
         """Read the records of single rows: `ROW_RECORD`[n]."""
@@ -300,30 +303,18 @@ class SignedRows:
         for place in records[_PLACE].tolist():
             yield self._line(*place)
 
-    def prefetch(self, rows: Integers) -> None:
-        """Ask the system to read the texts of rows ahead, and remember where they are."""
-        places = self.records_of(rows)[_PLACE].tolist()
-        self._prefetched = dict(zip(rows.tolist(), places, strict=True))
-        if hasattr(os, "posix_fadvise"):
-            for source, offset, length in places:
-                file, at = self._open_line(source, offset)
-                os.posix_fadvise(file.fileno(), at, length, os.POSIX_FADV_WILLNEED)
-
     def text(self, row: int) -> str:
         """Text of a row, as it was signed.
 
         Raises:
             BulkError: the file has changed since.
         """
-        place = self._prefetched.get(row)
-        if place is None:
-            file = self._open(self._rows_file)
-            file.seek(row * ROW_RECORD.itemsize)
-            record = np.frombuffer(file.read(ROW_RECORD.itemsize), ROW_RECORD)
-            [place] = record[_PLACE].tolist()
+        file = self._open(self._rows_file)
+        file.seek(row * ROW_RECORD.itemsize)
+        [record] = np.frombuffer(file.read(ROW_RECORD.itemsize), ROW_RECORD)
         with suppress(ValueError, KeyError, TypeError):
-            return clean(json.loads(self._line(*place))[self._text_field])
-        name, line = self.position(self.records(row, row + 1)[0])
+            return clean(json.loads(self._line(*record[_PLACE].tolist()))[self._text_field])
+        name, line = self.position(record)
         raise BulkError(f"{name}, line {line:,}: the file has changed since it was signed")
 
     def position(self, record: Any) -> tuple[str, int]:

@@ -118,7 +118,6 @@ _REFUSED = [
     ("list", "--site", "\udcff"),
     ("groups", "--by", "event", "--days", "nan"),
     ("review", "\udcff", "https://a.example/1", "--same"),
-    ("bulk", "rows.jsonl", "--out", "out", "--memory", "1e999G"),
     ("bulk", "rows.jsonl", "--out", "out", "--every", "nan"),
     ("bulk", "rows.jsonl", "--out", "out", "--workers", "9" * 30),
     ("tune", "--folds", "9" * 30),

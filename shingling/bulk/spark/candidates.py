@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from shingling.bulk.greedy import ranges
+from shingling.bulk.pairs import ranges
 from shingling.bulk.spark.batches import of_columns
 from shingling.sketch import FUNCTIONS
 
