@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from heapq import merge
 from itertools import islice, product
 from typing import IO, TYPE_CHECKING, Any
 
@@ -95,23 +96,19 @@ class Output:
 
     def _bad(self, summary: Summary) -> Iterator[bytes]:
         """Yield the bad rows, and count all rows."""
-        for part in self.signed.parts():
-            states = self.decided[part.start : part.stop]["state"]
-            counts = np.bincount(states, minlength=REPEATED_ID + 1).tolist()
-            summary.total += part.rows - counts[REPEATED_ID]
-            summary.exact += counts[EXACT]
-            summary.near += counts[NEAR]
-            summary.short += counts[SHORT]
-            records = self.signed.records(part.start, part.stop)
-            repeated = records["line"][states == REPEATED_ID].tolist()
-            bad = [*part.bad, *((line, REPEATED_ID_REASON) for line in repeated)]
-            for line, reason in sorted(map(tuple, bad)):
-                problem = Problem(self.signed.name(part.source), line, reason)
-                yield to_json(problem._asdict())
-                summary.bad += 1
-                summary.reasons[reason] += 1
-                if len(summary.problems) < MAX_PROBLEMS_SHOWN:
-                    summary.problems.append(problem)
+        states = self.decided["state"]
+        counts = np.bincount(states, minlength=REPEATED_ID + 1).tolist()
+        summary.total = len(states) - counts[REPEATED_ID]
+        summary.exact, summary.near, summary.short = (counts[one] for one in (EXACT, NEAR, SHORT))
+        places = self.signed.records_of(np.flatnonzero(states == REPEATED_ID))[["source", "line"]]
+        repeated = ((*place, REPEATED_ID_REASON) for place in places.tolist())
+        for source, line, reason in merge(self.signed.bad(), repeated):
+            problem = Problem(self.signed.name(source), line, reason)
+            yield to_json(problem._asdict())
+            summary.bad += 1
+            summary.reasons[reason] += 1
+            if len(summary.problems) < MAX_PROBLEMS_SHOWN:
+                summary.problems.append(problem)
         summary.repeated = summary.exact + summary.near
         summary.unique = summary.total - summary.repeated
 

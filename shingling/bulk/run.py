@@ -1,4 +1,4 @@
-"""A run: sign, sort, decide, write; one that was interrupted goes on with what is signed."""
+"""A run: sign, decide, write; one that was interrupted after signing goes on with that."""
 
 from __future__ import annotations
 
@@ -38,7 +38,6 @@ WORK_FOLDER = ".bulk"
 
 _SUMMARY = "summary.json"
 _MAX_TEXTS_LOOKED_AT = 100  # for a warning of lost words, with those too short for it
-_WORK_LAYOUT = 4  # version of the work folder's files: runs under another one are not continued
 
 
 def deduplicate(
@@ -55,12 +54,12 @@ def deduplicate(
     Rows are decided greedily in their order: a row is a duplicate of the most similar original
     before it, never of another duplicate. Candidates share the key of a band of minima (Indyk and
     Motwani 1998), or a half of their SimHashes but for a few bits, and their texts are compared
-    exactly. An interrupted run continues with what is signed when the function is called again with
-    the same arguments.
+    exactly. A run that was interrupted after all rows were signed goes on from there when it is
+    called again with the same arguments; before that, it begins again.
 
     Args:
-        inputs: files of JSON lines or CSV (plain, or compressed by gzip or Zstandard), Parquet,
-            WARC and tar files, folders of texts or HTML, SQLAlchemy URLs, URLs of collections of
+        inputs: files of JSON lines, JSON arrays or CSV (plain, or compressed by gzip or Zstandard),
+            Parquet, WARC, WET and tar files, folders of texts or HTML, URLs of collections of
             MongoDB, or `-` for standard input.
         out: folder for `kept`, `removed` and `groups` (`.jsonl` or `.parquet`), `bad.jsonl` and
             `summary.json`; it is created if necessary.
@@ -89,7 +88,7 @@ def deduplicate(
     except OSError as error:
         where = plain_line(str(error.filename or out))
         raise BulkError(
-            f"{where}: {error.strerror or error}; the same command goes on from here"
+            f"{where}: {error.strerror or error}; give the same command again"
         ) from error
 
 
@@ -107,49 +106,50 @@ class _Run:
 
     @contextmanager
     def locked(self, restart: bool) -> Iterator[None]:
-        """Lock the work folder of this run; create it, or continue with it.
+        """Lock the output folder, and see whether there is a run to go on with.
 
         Raises:
-            BulkError: the folder is another run's, or another process is writing there.
+            BulkError: the folder has another run, or another process is writing there.
         """
-        plan = json.dumps(
-            {
-                "layout": _WORK_LAYOUT,
-                "inputs": [[source.name, source.identity] for source in self.sources],
-                "options": self.options.as_dict(),
-            }
-        )
         self.out.mkdir(parents=True, exist_ok=True)
-        file = self.work / "plan.json"
         with _lock(self.out):
             if restart:
                 shutil.rmtree(self.work, ignore_errors=True)
-            elif file.exists():
-                if file.read_text(encoding="utf-8") != plan:
+            elif self._mark.exists():
+                if self._mark.read_text(encoding="utf-8") != self._plan:
                     raise BulkError(
                         f"{plain_line(str(self.out))}: an interrupted run with other inputs or"
-                        " options is there; --restart begins anew"
+                        " options is there; --restart begins again"
                     )
-            elif (self.out / _SUMMARY).exists():
+            elif not self.work.exists() and (self.out / _SUMMARY).exists():
                 raise BulkError(
-                    f"{plain_line(str(self.out))}: a run has ended there; --restart begins anew"
+                    f"{plain_line(str(self.out))}: a run has ended there; --restart begins again"
                 )
             self.work.mkdir(exist_ok=True)
-            if not file.exists():
-                with written_whole(file) as opened:
-                    opened.write(plan.encode())
             yield
 
+    @property
+    def _mark(self) -> Path:
+        """File that tells which inputs and options all rows are signed of."""
+        return self.work / "signed-all"
+
+    @property
+    def _plan(self) -> str:
+        inputs = [[source.name, source.identity] for source in self.sources]
+        return json.dumps({"inputs": inputs, "options": self.options.as_dict()})
+
     def run(self) -> Summary:
-        """Sign what is not signed yet, then do all other steps."""
+        """Sign the rows if that is not done, then do all other steps."""
         began = time.monotonic()
         options, sources = self.options, self.sources
-        marker = self.work / "signed-all"
-        if not marker.exists():
+        if not self._mark.exists():
             keys = keys_of(options)
             banding = keys if isinstance(keys, Banding) else None
             sign_all(sources, options, banding, self.work, self.progress)
-            marker.touch()
+            # What comes out of a pipe or a database may be other rows the next time.
+            if all(source.identity is not None for source in sources):
+                with written_whole(self._mark) as file:
+                    file.write(self._plan.encode())
         names, files = [source.name for source in sources], [source.file for source in sources]
         signed = SignedRows(self.work / "signed", names, files, options.fields.text)
         with closing(signed):

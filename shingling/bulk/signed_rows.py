@@ -9,8 +9,7 @@ in the order of the inputs. The folder holds
   looked for, or SimHashes;
 - `ids`: the ids of the rows, one after the other, in UTF-8;
 - `lines`: the rows that cannot be read again as lines of their input file, as JSON;
-- `parts`: a line of JSON for each `Part`. What the other files have beyond the last of these is
-  left of an interruption.
+- `bad`: a line of JSON for each row that could not be signed: number of the input, line, reason.
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ import json
 import mmap
 import shutil
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
@@ -81,68 +79,15 @@ class SignedPart(NamedTuple):
     own: bytes
 
 
-@dataclass
-class Part:
-    """Facts about a part that is stored.
-
-    Args:
-        source: number of the input; -1 where there is none yet.
-        start: number of its first row.
-        rows: number of its rows.
-        lines: number of its lines.
-        lines_before: number of lines of the input before it.
-        ids: bytes of the ids of all rows up to its end.
-        own: bytes of all stored lines up to its end.
-        bands: number of keys of a row.
-        bad: line in the input and reason of each row that could not be signed.
-        digest: hash of the part, if nothing else shows that the input has changed.
-    """
-
-    source: int = -1
-    start: int = 0
-    rows: int = 0
-    lines: int = 0
-    lines_before: int = 0
-    ids: int = 0
-    own: int = 0
-    bands: int = 0
-    bad: list[tuple[int, str]] = field(default_factory=list)
-    digest: str | None = None
-
-    @property
-    def stop(self) -> int:
-        """Number of rows up to its end."""
-        return self.start + self.rows
-
-    def sizes(self) -> dict[str, int]:
-        """Bytes of each file up to its end."""
-        rows = self.stop
-        return {
-            "rows": rows * ROW_RECORD.itemsize,
-            "minima": rows * _MINIMA.itemsize,
-            **{_band(band): 8 * rows for band in range(self.bands)},
-            "ids": self.ids,
-            "lines": self.own,
-        }
-
-
 def _band(number: int) -> str:
     return f"keys-{number:02}"
 
 
-def read_parts(folder: Path) -> Iterator[Part]:
-    """Yield the parts that are stored in a folder."""
-    with suppress(FileNotFoundError), (folder / "parts").open(encoding="utf-8") as file:
-        for line in file:
-            if line.endswith("\n"):  # or it was being written
-                yield Part(**json.loads(line))
-
-
 class RowsWriter:
-    """Appends signed parts to the files of a folder, behind those that are there already.
+    """Appends signed parts to the files of a folder.
 
     Args:
-        folder: is created if necessary.
+        folder: is made anew.
 
     Raises:
         OSError: the disk is full, or the like.
@@ -150,67 +95,45 @@ class RowsWriter:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._last = Part()
-        self.digests: list[str | None] = []
-        """Digest of each part that is stored."""
-        for part in read_parts(folder):
-            self._last = part
-            self.digests.append(part.digest)
-        if not self.digests:
-            shutil.rmtree(folder, ignore_errors=True)
-            folder.mkdir()
-        for name, size in self._last.sizes().items():
-            with (folder / name).open("ab") as file:
-                file.truncate(size)
-        with (folder / "parts").open("a+b") as file:
-            file.seek(0)
-            file.truncate(file.read().rfind(b"\n") + 1)
-
-    @property
-    def rows(self) -> int:
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        self.rows = 0
         """Number of rows that are stored."""
-        return self._last.stop
+        self._source, self._lines = -1, 0  # of the last part, and lines of its input so far
+        self._sizes = {"ids": 0, "lines": 0}
+        for name in ("rows", "minima", "ids", "lines", "bad"):
+            (folder / name).touch()
 
-    def append(self, signed: SignedPart, source: int, digest: str | None) -> Part:
-        """Append a part; return what is known of it.
+    def append(self, signed: SignedPart, source: int) -> list[tuple[int, str]]:
+        """Append a part of an input; return line and reason of its bad rows.
 
         Raises:
             OSError: the disk is full, or the like.
         """
-        last = self._last
-        before = last.lines_before + last.lines if last.source == source else 0
-        rows = signed.rows
+        if source != self._source:
+            self._source, self._lines = source, 0
+        rows, bad = signed.rows, [(self._lines + line, reason) for line, reason in signed.bad]
         rows["source"] = source
-        rows["line"] += np.uint64(before)
-        rows["id_offset"] += np.uint64(last.ids)
-        rows["offset"][rows["offset"] >= np.uint64(IN_LINES)] += np.uint64(last.own)
+        rows["line"] += np.uint64(self._lines)
+        rows["id_offset"] += np.uint64(self._sizes["ids"])
+        rows["offset"][rows["offset"] >= np.uint64(IN_LINES)] += np.uint64(self._sizes["lines"])
         keys = () if signed.keys is None else signed.keys
         contents = {
-            "rows": rows,
-            "minima": signed.minima,
-            **{_band(band): of_band for band, of_band in enumerate(keys)},
+            "rows": rows.tobytes(),
+            "minima": signed.minima.tobytes(),
+            **{_band(band): of_band.tobytes() for band, of_band in enumerate(keys)},
             "ids": signed.ids,
             "lines": signed.own,
+            "bad": b"".join(b"%s\n" % json.dumps([source, *one]).encode() for one in bad),
         }
         for name, content in contents.items():
             with (self._folder / name).open("ab") as file:
-                file.write(content if isinstance(content, bytes) else content.tobytes())
-        part = Part(
-            source,
-            last.stop,
-            len(rows),
-            signed.lines,
-            before,
-            last.ids + len(signed.ids),
-            last.own + len(signed.own),
-            len(keys),
-            [(before + line, reason) for line, reason in signed.bad],
-            digest,
-        )
-        with (self._folder / "parts").open("a", encoding="utf-8") as file:
-            file.write(json.dumps(asdict(part)) + "\n")
-        self._last = part
-        return part
+                file.write(content)
+        for name in self._sizes:
+            self._sizes[name] += len(contents[name])
+        self.rows += len(rows)
+        self._lines += signed.lines
+        return bad
 
 
 class SignedRows:
@@ -234,10 +157,6 @@ class SignedRows:
         self._rows_file, self._lines_file = str(folder / "rows"), str(folder / "lines")
         self._open_files: dict[str, IO[bytes]] = {}
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Another process opens the same files."""
-        return SignedRows, (self._folder, self._names, self._files, self._text_field)
-
     def __len__(self) -> int:
         return self._rows
 
@@ -246,9 +165,12 @@ class SignedRows:
         while self._open_files:
             self._open_files.popitem()[1].close()
 
-    def parts(self) -> Iterator[Part]:
-        """Yield the parts that the rows are of."""
-        return read_parts(self._folder)
+    def bad(self) -> Iterator[tuple[int, int, str]]:
+        """Yield input, line and reason of each row that could not be signed, in their order."""
+        with (self._folder / "bad").open("rb") as file:
+            for line in file:
+                source, number, reason = json.loads(line)
+                yield source, number, reason
 
     def blocks(self) -> Iterator[tuple[int, int]]:
         """Yield bounds of all rows, some thousands at a time: the first, and the one after."""
