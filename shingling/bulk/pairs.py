@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     """Finds pairs: of rows that ask, with rows that are not removed, at most so many under a key.
     The second answer marks the rows that met more."""
 
+MAX_ROWS = 1 << 31
+"""Rows above which two do not fit into the number of a pair."""
+
 FIRST_CANDIDATES = 16
 """Rows of a key that are candidates before any row is decided."""
 

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shingling.bulk.deciding import NO_ROW, REPEATED_ID, decide_rows
+from shingling.bulk.deciding import REPEATED_ID, decide_rows
 from shingling.bulk.files.sources import sources_of
 from shingling.bulk.options import Options, Progress, Summary, keys_of
 from shingling.bulk.output import REPEATED_ID_REASON, Output
+from shingling.bulk.pairs import MAX_ROWS
 from shingling.bulk.signed_rows import SignedRows
 from shingling.bulk.signing import sign_all
 from shingling.bulk.storing import put_into_store
@@ -188,8 +189,8 @@ class _Run:
             BulkError: there are too many, or a row of a strict run has the id of an earlier one.
         """
         rows = len(signed)
-        if rows >= int(NO_ROW):
-            raise BulkError(f"{rows:,} rows are more than one run takes: use Spark")
+        if rows > MAX_ROWS:
+            raise BulkError(f"{rows:,} rows are more than one run takes")
         report = self._report("deciding", rows)
         report(0)
         decided = decide_rows(signed, self.options, lambda share: report(int(share * rows)))
