@@ -9,11 +9,9 @@ functions of its module `room`, by these names:
 - `finish_crawl(settings, spider)`: is called when the store of a crawl is closed.
 - `administer(session)`: makes what `Store.admin` is.
 
-Such a module imports what it needs in these functions: they are asked for in every crawl. Rooms
-ask each other in the same way:
-
-- `kept_rows()`: what else is forgotten with the pages of a site (`store.kept.KeptRows`).
-- `COMMANDS` of its module or package `commands`: commands of `scrapy dedup`, for the room `cli`.
+Such a module imports what it needs in these functions: they are asked for in every crawl. The room
+`cli` asks in the same way for `COMMANDS` of its module or package `commands`: commands of `scrapy
+dedup`.
 
 A room names in `STANDS_ON` the rooms that it is built upon; where one of them is not there, it
 offers nothing.

@@ -5,10 +5,9 @@
 1. read: `files.sources` cuts each input into parts, which `files.payloads` turns into rows;
 2. sign: `signing` extracts and signs the rows of each part in worker processes, and stores them
    (`signed_rows`); from here on all rows are read from there;
-3. sort: `sorting` finds the rows with equal ids, equal texts, and equal or near keys;
-4. decide: `greedy` takes the rows in their order, with candidates under the keys that they share,
-   whose texts `measuring` compares;
-5. write: `output` writes the files, and `storing` puts the rows into a store.
+3. decide: `deciding` finds the rows with equal ids and texts, and the `pairs` of rows that share
+   keys, whose texts decide in the order of the rows;
+4. write: `output` writes the files, and `storing` puts the rows into a store.
 
 `spark` does the same on a cluster.
 
@@ -23,7 +22,6 @@ from shingling.names import when_used
 
 if TYPE_CHECKING:
     from shingling.bulk.options import (
-        DEFAULT_MEMORY_BYTES as DEFAULT_MEMORY_BYTES,
         INPUT_FORMATS as INPUT_FORMATS,
         OUTPUT_FORMATS as OUTPUT_FORMATS,
         Fields as Fields,
@@ -35,7 +33,7 @@ if TYPE_CHECKING:
     from shingling.bulk.run import deduplicate as deduplicate
 
 _MODULE_OF = {
-    **dict.fromkeys(("DEFAULT_MEMORY_BYTES", "INPUT_FORMATS", "OUTPUT_FORMATS"), "options"),
+    **dict.fromkeys(("INPUT_FORMATS", "OUTPUT_FORMATS"), "options"),
     **dict.fromkeys(("Fields", "Options", "Problem", "Progress", "Summary"), "options"),
     "deduplicate": "run",
 }

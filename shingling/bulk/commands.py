@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from shingling.bulk import Options, Summary
     from shingling.console.options import CommandOptions
 
-_UNITS = {"k": 10**3, "m": 10**6, "g": 10**9}
-_MIN_MEMORY_BYTES, _MAX_MEMORY_BYTES = 10**6, 10**12
-
 
 def _bulk(options: CommandOptions) -> int:
     options.settings.scheme.canonical.require_packs()
@@ -49,7 +46,7 @@ def _bulk(options: CommandOptions) -> int:
                 progress=lambda step: show(step.phase, step.rows, step.share),
             )
         except KeyboardInterrupt:
-            raise BulkError("interrupted; the same command goes on from here") from None
+            raise BulkError("interrupted; give the same command again") from None
     if options.json:
         return print_json(summary.as_dict())
     _print(summary, options.out)
@@ -91,26 +88,11 @@ def _options(options: CommandOptions) -> Options:
         query=options.query,
         output=options.to,
         workers=usable_cpus() if options.workers is None else options.workers,
-        memory=_bytes(options.memory),
         max_bytes=options.settings.max_bytes,
         timeout=options.settings.timeout,
         worker_memory=options.settings.worker_memory,
         strict=options.strict,
     )
-
-
-def _bytes(size: str) -> int:
-    """Parse a size such as `500M` or `2G` to bytes."""
-    number, unit = size[:-1], size[-1:].lower()
-    if unit.isdigit():
-        number, unit = size, ""
-    try:
-        found = int(float(number) * _UNITS.get(unit, 0 if unit else 1))
-    except (ValueError, OverflowError):
-        found = 0
-    if not _MIN_MEMORY_BYTES <= found <= _MAX_MEMORY_BYTES:
-        raise UsageError("--memory takes a size from 1M to 1000G, such as 500M or 2G")
-    return found
 
 
 def _print(summary: Summary, out: str) -> None:
@@ -148,16 +130,16 @@ COMMANDS = (
     Subcommand(
         name="bulk",
         group=HelpGroup.FILES,
-        summary="deduplicate a whole collection: files, archives or a query",
+        summary="deduplicate a whole collection: files, archives or MongoDB",
         example="articles.jsonl.gz --out deduplicated",
         options=(
             option(
                 "input",
                 metavar="INPUT",
                 nargs="+",
-                help=".jsonl or .csv (also .gz, .zst), .parquet, .warc, .tar, a folder of .txt, .md"
-                " or HTML, an SQLAlchemy URL, a MongoDB URL such as"
-                " mongodb://localhost/news.articles, or - for stdin",
+                help=".jsonl, .json or .csv (also .gz, .zst), .parquet, .warc, .wet, .tar, a folder"
+                " of .txt, .md or HTML, a MongoDB URL such as mongodb://localhost/news.articles, or"
+                " - for stdin",
             ),
             option("--out", metavar="DIR", required=True, help="folder to write to"),
             option(
@@ -208,9 +190,9 @@ COMMANDS = (
             ),
             option(
                 "--query",
-                metavar="SQL",
+                metavar="JSON",
                 type=text,
-                help="query to send to an SQLAlchemy URL; for MongoDB, a filter in JSON",
+                help="filter for a collection of MongoDB",
             ),
             option(
                 "--to",
@@ -224,12 +206,6 @@ COMMANDS = (
                 type=whole_number(0, 1024),
                 metavar="N",
                 help="number of processes (default: one for each CPU)",
-            ),
-            option(
-                "--memory",
-                default="1G",
-                metavar="SIZE",
-                help="memory that sorting may use (default: 1G)",
             ),
             flag("--strict", "stop at the first bad row"),
             flag("--restart", "start again, whatever another run has left in DIR"),

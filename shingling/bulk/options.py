@@ -5,7 +5,6 @@ Every other module of `bulk` may use them; they use none of those.
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,9 +18,8 @@ from shingling.store import Index
 if TYPE_CHECKING:
     from shingling.sketch import Banding, Halves
 
-INPUT_FORMATS = ("jsonl", "csv", "parquet", "warc", "html", "sql")
+INPUT_FORMATS = ("jsonl", "csv", "parquet", "warc", "html")
 OUTPUT_FORMATS = ("jsonl", "parquet")
-DEFAULT_MEMORY_BYTES = 1 << 30
 
 
 class Fields(NamedTuple):
@@ -50,16 +48,13 @@ class Options:
         extractor: takes main texts out of HTML, as `DEDUP_EXTRACTOR`.
         fields: names of the rows' fields.
         format: of all inputs, one of `INPUT_FORMATS`; None goes by the names of the files.
-        query: SQL for inputs that are SQLAlchemy URLs; for those of MongoDB, a filter in extended
-            JSON, or None.
+        query: filter in extended JSON for collections of MongoDB; None takes all documents.
         output: format of the files that are written, one of `OUTPUT_FORMATS`.
-        workers: number of processes that read, sign and measure; 0 uses a thread of this one.
-        memory: bytes that sorting keys and hashes may use in this process.
+        workers: number of processes that read and sign; 0 uses a thread of this one.
         max_bytes: largest row or page; larger ones are bad rows.
         timeout: seconds that a row may take in a worker process; slower ones are bad rows.
-        worker_memory: bytes that a worker process may take; a row that needs more to be signed is
-            a bad row, and pairs that need more to be measured are measured in this process. 0 is
-            no limit.
+        worker_memory: bytes that a worker process may take; a row that needs more is a bad row. 0
+            is no limit.
         strict: stop at the first bad row.
 
     Raises:
@@ -74,7 +69,6 @@ class Options:
     query: str | None = None
     output: str = "jsonl"
     workers: int = 1
-    memory: int = DEFAULT_MEMORY_BYTES
     max_bytes: int = MAX_BYTES
     timeout: float = 30.0
     worker_memory: int = WORKER_MEMORY_BYTES
@@ -109,9 +103,8 @@ class Options:
             "extractor": self.extractor,
             "fields": list(self.fields),
             "format": self.format,
-            # A query may hold a password, and this is kept with a run.
-            "query": self.query and hashlib.sha256(self.query.encode()).hexdigest(),
             "max_bytes": self.max_bytes,
+            "strict": self.strict,
         }
 
 
@@ -191,7 +184,7 @@ class Progress(NamedTuple):
     """Progress of a run.
 
     Args:
-        phase: `signing`, `sorting`, `deciding`, `storing` or `writing`.
+        phase: `signing`, `deciding`, `storing` or `writing`.
         rows: number of rows that are done in this phase.
         share: of the phase that is done, 0 to 1; None if the size of an input is not known.
     """

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from heapq import merge
 from itertools import islice, product
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
+from shingling.bulk.deciding import EXACT, NEAR, NO_ROW, REPEATED_ID, SHORT
 from shingling.bulk.files.payloads import to_json
-from shingling.bulk.greedy import EXACT, NEAR, REPEATED_ID, SHORT
 from shingling.bulk.options import OUTPUT_FORMATS, Problem, Summary
-from shingling.bulk.sorting import NO_ROW
 from shingling.console.files import LEFT_OVER, written_whole
 from shingling.errors import BulkError
 from shingling.rules import METHODS
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-    from shingling.arrays import Integers
-    from shingling.bulk.greedy import Greedy
+    from shingling.arrays import Integers, Records
     from shingling.bulk.options import Options
     from shingling.bulk.signed_rows import SignedRows
 
@@ -46,13 +45,13 @@ class Output:
 
     Args:
         signed: the rows.
-        greedy: has decided them.
+        decided: the decisions on them.
         out: folder to write to.
         options: with the format of the files; `bad.jsonl` is JSON lines always.
     """
 
     signed: SignedRows
-    greedy: Greedy
+    decided: Records
     out: Path
     options: Options
 
@@ -97,30 +96,26 @@ class Output:
 
     def _bad(self, summary: Summary) -> Iterator[bytes]:
         """Yield the bad rows, and count all rows."""
-        for part in self.signed.parts():
-            states = self.greedy.decided(part.start, part.stop)["state"]
-            counts = np.bincount(states, minlength=REPEATED_ID + 1).tolist()
-            summary.total += part.rows - counts[REPEATED_ID]
-            summary.exact += counts[EXACT]
-            summary.near += counts[NEAR]
-            summary.short += counts[SHORT]
-            records = self.signed.records(part.start, part.stop)
-            repeated = records["line"][states == REPEATED_ID].tolist()
-            bad = [*part.bad, *((line, REPEATED_ID_REASON) for line in repeated)]
-            for line, reason in sorted(map(tuple, bad)):
-                problem = Problem(self.signed.name(part.source), line, reason)
-                yield to_json(problem._asdict())
-                summary.bad += 1
-                summary.reasons[reason] += 1
-                if len(summary.problems) < MAX_PROBLEMS_SHOWN:
-                    summary.problems.append(problem)
+        states = self.decided["state"]
+        counts = np.bincount(states, minlength=REPEATED_ID + 1).tolist()
+        summary.total = len(states) - counts[REPEATED_ID]
+        summary.exact, summary.near, summary.short = (counts[one] for one in (EXACT, NEAR, SHORT))
+        places = self.signed.records_of(np.flatnonzero(states == REPEATED_ID))[["source", "line"]]
+        repeated = ((*place, REPEATED_ID_REASON) for place in places.tolist())
+        for source, line, reason in merge(self.signed.bad(), repeated):
+            problem = Problem(self.signed.name(source), line, reason)
+            yield to_json(problem._asdict())
+            summary.bad += 1
+            summary.reasons[reason] += 1
+            if len(summary.problems) < MAX_PROBLEMS_SHOWN:
+                summary.problems.append(problem)
         summary.repeated = summary.exact + summary.near
         summary.unique = summary.total - summary.repeated
 
     def _kept(self, report: Callable[[int], None]) -> Iterator[bytes]:
         """Yield the rows that are kept."""
         for start, stop in self.signed.blocks():
-            decided = self.greedy.decided(start, stop)
+            decided = self.decided[start:stop]
             kept = (decided["original"] == NO_ROW) & (decided["state"] != REPEATED_ID)
             yield from self.signed.lines(self.signed.records(start, stop)[kept])
             report(stop)
@@ -129,7 +124,7 @@ class Output:
         """Yield the removed rows, each with its original."""
         signed = self.signed
         for start, stop in signed.blocks():
-            decided = self.greedy.decided(start, stop)
+            decided = self.decided[start:stop]
             is_removed = decided["original"] != NO_ROW
             decided, records = decided[is_removed], signed.records(start, stop)[is_removed]
             originals = signed.records_of(decided["original"])
@@ -168,15 +163,11 @@ class Output:
 
     def _duplicates(self) -> tuple[Integers, Integers]:
         """All originals, rising and repeated for each of their duplicates, and the duplicates."""
-        found, rows = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-        for start, stop in self.signed.blocks():
-            originals = self.greedy.decided(start, stop)["original"]
-            places = np.flatnonzero(originals != NO_ROW)
-            found.append(originals[places].astype(np.int64))
-            rows.append(places + start)
-        all_originals, all_rows = np.concatenate(found), np.concatenate(rows)
+        originals = self.decided["original"]
+        rows = np.flatnonzero(originals != NO_ROW)
+        all_originals = originals[rows].astype(np.int64)
         order = np.argsort(all_originals, kind="stable")
-        return all_originals[order], all_rows[order]
+        return all_originals[order], rows[order]
 
 
 def _columns_of(rows: Iterable[dict[str, Any]]) -> dict[str, str]:

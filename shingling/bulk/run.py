@@ -1,4 +1,4 @@
-"""A run: sign, sort, decide, write; one that was interrupted goes on with what is signed."""
+"""A run: sign, decide, write; one that was interrupted after signing goes on with that."""
 
 from __future__ import annotations
 
@@ -13,18 +13,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shingling.bulk.deciding import REPEATED_ID, decide_rows
 from shingling.bulk.files.sources import sources_of
-from shingling.bulk.greedy import Greedy
 from shingling.bulk.options import Options, Progress, Summary, keys_of
 from shingling.bulk.output import REPEATED_ID_REASON, Output
+from shingling.bulk.pairs import MAX_ROWS
 from shingling.bulk.signed_rows import SignedRows
 from shingling.bulk.signing import sign_all
-from shingling.bulk.sorting import (
-    NO_ROW,
-    find_shared_halves,
-    find_shared_keys,
-    first_of_equal,
-)
 from shingling.bulk.storing import put_into_store
 from shingling.console.files import written_whole
 from shingling.errors import BulkError
@@ -35,6 +30,7 @@ from shingling.text.canonical import WordsLeft
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from shingling.arrays import Records
     from shingling.bulk.files.sources import Source
     from shingling.store import Store
 
@@ -43,7 +39,6 @@ WORK_FOLDER = ".bulk"
 
 _SUMMARY = "summary.json"
 _MAX_TEXTS_LOOKED_AT = 100  # for a warning of lost words, with those too short for it
-_WORK_LAYOUT = 4  # version of the work folder's files: runs under another one are not continued
 
 
 def deduplicate(
@@ -60,12 +55,12 @@ def deduplicate(
     Rows are decided greedily in their order: a row is a duplicate of the most similar original
     before it, never of another duplicate. Candidates share the key of a band of minima (Indyk and
     Motwani 1998), or a half of their SimHashes but for a few bits, and their texts are compared
-    exactly. An interrupted run continues with what is signed when the function is called again with
-    the same arguments.
+    exactly. A run that was interrupted after all rows were signed goes on from there when it is
+    called again with the same arguments; before that, it begins again.
 
     Args:
-        inputs: files of JSON lines or CSV (plain, or compressed by gzip or Zstandard), Parquet,
-            WARC and tar files, folders of texts or HTML, SQLAlchemy URLs, URLs of collections of
+        inputs: files of JSON lines, JSON arrays or CSV (plain, or compressed by gzip or Zstandard),
+            Parquet, WARC, WET and tar files, folders of texts or HTML, URLs of collections of
             MongoDB, or `-` for standard input.
         out: folder for `kept`, `removed` and `groups` (`.jsonl` or `.parquet`), `bad.jsonl` and
             `summary.json`; it is created if necessary.
@@ -94,7 +89,7 @@ def deduplicate(
     except OSError as error:
         where = plain_line(str(error.filename or out))
         raise BulkError(
-            f"{where}: {error.strerror or error}; the same command goes on from here"
+            f"{where}: {error.strerror or error}; give the same command again"
         ) from error
 
 
@@ -112,60 +107,60 @@ class _Run:
 
     @contextmanager
     def locked(self, restart: bool) -> Iterator[None]:
-        """Lock the work folder of this run; create it, or continue with it.
+        """Lock the output folder, and see whether there is a run to go on with.
 
         Raises:
-            BulkError: the folder is another run's, or another process is writing there.
+            BulkError: the folder has another run, or another process is writing there.
         """
-        plan = json.dumps(
-            {
-                "layout": _WORK_LAYOUT,
-                "inputs": [[source.name, source.identity] for source in self.sources],
-                "options": self.options.as_dict(),
-            }
-        )
         self.out.mkdir(parents=True, exist_ok=True)
-        file = self.work / "plan.json"
         with _lock(self.out):
             if restart:
                 shutil.rmtree(self.work, ignore_errors=True)
-            elif file.exists():
-                if file.read_text(encoding="utf-8") != plan:
+            elif self._mark.exists():
+                if self._mark.read_text(encoding="utf-8") != self._plan:
                     raise BulkError(
                         f"{plain_line(str(self.out))}: an interrupted run with other inputs or"
-                        " options is there; --restart begins anew"
+                        " options is there; --restart begins again"
                     )
-            elif (self.out / _SUMMARY).exists():
+            elif not self.work.exists() and (self.out / _SUMMARY).exists():
                 raise BulkError(
-                    f"{plain_line(str(self.out))}: a run has ended there; --restart begins anew"
+                    f"{plain_line(str(self.out))}: a run has ended there; --restart begins again"
                 )
             self.work.mkdir(exist_ok=True)
-            if not file.exists():
-                with written_whole(file) as opened:
-                    opened.write(plan.encode())
             yield
 
+    @property
+    def _mark(self) -> Path:
+        """File that tells which inputs and options all rows are signed of."""
+        return self.work / "signed-all"
+
+    @property
+    def _plan(self) -> str:
+        inputs = [[source.name, source.identity] for source in self.sources]
+        return json.dumps({"inputs": inputs, "options": self.options.as_dict()})
+
     def run(self) -> Summary:
-        """Sign what is not signed yet, then do all other steps."""
+        """Sign the rows if that is not done, then do all other steps."""
         began = time.monotonic()
         options, sources = self.options, self.sources
-        marker = self.work / "signed-all"
-        if not marker.exists():
+        if not self._mark.exists():
             keys = keys_of(options)
             banding = keys if isinstance(keys, Banding) else None
             sign_all(sources, options, banding, self.work, self.progress)
-            marker.touch()
+            # What comes out of a pipe or a database may be other rows the next time.
+            if all(source.identity is not None for source in sources):
+                with written_whole(self._mark) as file:
+                    file.write(self._plan.encode())
         names, files = [source.name for source in sources], [source.file for source in sources]
         signed = SignedRows(self.work / "signed", names, files, options.fields.text)
         with closing(signed):
             self._look_at_words_left(signed)
-            greedy = self._sort(signed)
-            greedy.run(self._report("deciding", len(signed)))
+            decided = self._decide(signed)
             stored = None
             if self.store is not None:
                 report = self._report("storing", len(signed))
-                stored = put_into_store(self.store, signed, greedy, options, report)
-            output = Output(signed, greedy, self.out, options)
+                stored = put_into_store(self.store, signed, decided, options, report)
+            output = Output(signed, decided, self.out, options)
             summary = output.write(self._report("writing", len(signed)))
         summary.stored = stored
         summary.seconds = time.monotonic() - began
@@ -187,39 +182,24 @@ class _Run:
                 return
             words_left.note(signed.text(row))
 
-    def _sort(self, signed: SignedRows) -> Greedy:
-        """Find rows with equal ids, texts and keys: all that deciding needs."""
+    def _decide(self, signed: SignedRows) -> Records:
+        """Decide all rows.
+
+        Raises:
+            BulkError: there are too many, or a row of a strict run has the id of an earlier one.
+        """
         rows = len(signed)
-        if rows >= int(NO_ROW):
-            raise BulkError(f"{rows:,} rows are more than one run takes: use Spark")
-        options, memory = self.options, self.options.memory
-        self.progress(Progress("sorting", 0, 0.0))
-        repeated_id = first_of_equal(signed, "id", np.zeros(rows, bool), memory) != NO_ROW
-        if options.strict and repeated_id.any():
-            first = int(repeated_id.argmax())
-            name, line = signed.position(signed.records(first, first + 1)[0])
+        if rows > MAX_ROWS:
+            raise BulkError(f"{rows:,} rows are more than one run takes")
+        report = self._report("deciding", rows)
+        report(0)
+        decided = decide_rows(signed, self.options, lambda share: report(int(share * rows)))
+        repeated_id = np.flatnonzero(decided["state"] == REPEATED_ID)
+        if self.options.strict and len(repeated_id):
+            [record] = signed.records_of(repeated_id[:1])
+            name, line = signed.position(record)
             raise BulkError(f"{plain_line(name)}, line {line:,}: {REPEATED_ID_REASON} (--strict)")
-        words = np.zeros(rows, np.uint32)
-        for start, stop in signed.blocks():
-            words[start:stop] = signed.records(start, stop)["words"]
-        ignored = repeated_id | (words < options.min_exact_words)
-        same_text = first_of_equal(signed, "text", ignored, memory)
-        compared = ~repeated_id & (same_text == NO_ROW)
-        compared &= words >= options.scheme.min_comparable_words
-        folder = self.work / "shared-keys"
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir()
-
-        def report(share: float) -> None:
-            self.progress(Progress("sorting", int(share * rows), share))
-
-        shared, keys = None, keys_of(options)
-        if isinstance(keys, Banding):
-            shared = find_shared_keys(signed, compared, keys.bands, folder, memory, report)
-        elif keys is not None:
-            distance = options.rules.simhash_distance
-            shared = find_shared_halves(signed, compared, keys, distance, folder, report)
-        return Greedy(signed, same_text, repeated_id, shared, options, self.work)
+        return decided
 
 
 @contextmanager

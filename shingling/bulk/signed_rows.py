@@ -9,18 +9,15 @@ in the order of the inputs. The folder holds
   looked for, or SimHashes;
 - `ids`: the ids of the rows, one after the other, in UTF-8;
 - `lines`: the rows that cannot be read again as lines of their input file, as JSON;
-- `parts`: a line of JSON for each `Part`. What the other files have beyond the last of these is
-  left of an interruption.
+- `bad`: a line of JSON for each row that could not be signed: number of the input, line, reason.
 """
 
 from __future__ import annotations
 
 import json
 import mmap
-import os
 import shutil
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
@@ -82,68 +79,15 @@ class SignedPart(NamedTuple):
     own: bytes
 
 
-@dataclass
-class Part:
-    """Facts about a part that is stored.
-
-    Args:
-        source: number of the input; -1 where there is none yet.
-        start: number of its first row.
-        rows: number of its rows.
-        lines: number of its lines.
-        lines_before: number of lines of the input before it.
-        ids: bytes of the ids of all rows up to its end.
-        own: bytes of all stored lines up to its end.
-        bands: number of keys of a row.
-        bad: line in the input and reason of each row that could not be signed.
-        digest: hash of the part, if nothing else shows that the input has changed.
-    """
-
-    source: int = -1
-    start: int = 0
-    rows: int = 0
-    lines: int = 0
-    lines_before: int = 0
-    ids: int = 0
-    own: int = 0
-    bands: int = 0
-    bad: list[tuple[int, str]] = field(default_factory=list)
-    digest: str | None = None
-
-    @property
-    def stop(self) -> int:
-        """Number of rows up to its end."""
-        return self.start + self.rows
-
-    def sizes(self) -> dict[str, int]:
-        """Bytes of each file up to its end."""
-        rows = self.stop
-        return {
-            "rows": rows * ROW_RECORD.itemsize,
-            "minima": rows * _MINIMA.itemsize,
-            **{_band(band): 8 * rows for band in range(self.bands)},
-            "ids": self.ids,
-            "lines": self.own,
-        }
-
-
 def _band(number: int) -> str:
     return f"keys-{number:02}"
 
 
-def read_parts(folder: Path) -> Iterator[Part]:
-    """Yield the parts that are stored in a folder."""
-    with suppress(FileNotFoundError), (folder / "parts").open(encoding="utf-8") as file:
-        for line in file:
-            if line.endswith("\n"):  # or it was being written
-                yield Part(**json.loads(line))
-
-
 class RowsWriter:
-    """Appends signed parts to the files of a folder, behind those that are there already.
+    """Appends signed parts to the files of a folder.
 
     Args:
-        folder: is created if necessary.
+        folder: is made anew.
 
     Raises:
         OSError: the disk is full, or the like.
@@ -151,67 +95,45 @@ class RowsWriter:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._last = Part()
-        self.digests: list[str | None] = []
-        """Digest of each part that is stored."""
-        for part in read_parts(folder):
-            self._last = part
-            self.digests.append(part.digest)
-        if not self.digests:
-            shutil.rmtree(folder, ignore_errors=True)
-            folder.mkdir()
-        for name, size in self._last.sizes().items():
-            with (folder / name).open("ab") as file:
-                file.truncate(size)
-        with (folder / "parts").open("a+b") as file:
-            file.seek(0)
-            file.truncate(file.read().rfind(b"\n") + 1)
-
-    @property
-    def rows(self) -> int:
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        self.rows = 0
         """Number of rows that are stored."""
-        return self._last.stop
+        self._source, self._lines = -1, 0  # of the last part, and lines of its input so far
+        self._sizes = {"ids": 0, "lines": 0}
+        for name in ("rows", "minima", "ids", "lines", "bad"):
+            (folder / name).touch()
 
-    def append(self, signed: SignedPart, source: int, digest: str | None) -> Part:
-        """Append a part; return what is known of it.
+    def append(self, signed: SignedPart, source: int) -> list[tuple[int, str]]:
+        """Append a part of an input; return line and reason of its bad rows.
 
         Raises:
             OSError: the disk is full, or the like.
         """
-        last = self._last
-        before = last.lines_before + last.lines if last.source == source else 0
-        rows = signed.rows
+        if source != self._source:
+            self._source, self._lines = source, 0
+        rows, bad = signed.rows, [(self._lines + line, reason) for line, reason in signed.bad]
         rows["source"] = source
-        rows["line"] += np.uint64(before)
-        rows["id_offset"] += np.uint64(last.ids)
-        rows["offset"][rows["offset"] >= np.uint64(IN_LINES)] += np.uint64(last.own)
+        rows["line"] += np.uint64(self._lines)
+        rows["id_offset"] += np.uint64(self._sizes["ids"])
+        rows["offset"][rows["offset"] >= np.uint64(IN_LINES)] += np.uint64(self._sizes["lines"])
         keys = () if signed.keys is None else signed.keys
         contents = {
-            "rows": rows,
-            "minima": signed.minima,
-            **{_band(band): of_band for band, of_band in enumerate(keys)},
+            "rows": rows.tobytes(),
+            "minima": signed.minima.tobytes(),
+            **{_band(band): of_band.tobytes() for band, of_band in enumerate(keys)},
             "ids": signed.ids,
             "lines": signed.own,
+            "bad": b"".join(b"%s\n" % json.dumps([source, *one]).encode() for one in bad),
         }
         for name, content in contents.items():
             with (self._folder / name).open("ab") as file:
-                file.write(content if isinstance(content, bytes) else content.tobytes())
-        part = Part(
-            source,
-            last.stop,
-            len(rows),
-            signed.lines,
-            before,
-            last.ids + len(signed.ids),
-            last.own + len(signed.own),
-            len(keys),
-            [(before + line, reason) for line, reason in signed.bad],
-            digest,
-        )
-        with (self._folder / "parts").open("a", encoding="utf-8") as file:
-            file.write(json.dumps(asdict(part)) + "\n")
-        self._last = part
-        return part
+                file.write(content)
+        for name in self._sizes:
+            self._sizes[name] += len(contents[name])
+        self.rows += len(rows)
+        self._lines += signed.lines
+        return bad
 
 
 class SignedRows:
@@ -234,11 +156,6 @@ class SignedRows:
         self._rows = (folder / "rows").stat().st_size // ROW_RECORD.itemsize
         self._rows_file, self._lines_file = str(folder / "rows"), str(folder / "lines")
         self._open_files: dict[str, IO[bytes]] = {}
-        self._prefetched: dict[int, tuple[int, int, int]] = {}  # what `_PLACE` tells, by row
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Another process opens the same files."""
-        return SignedRows, (self._folder, self._names, self._files, self._text_field)
 
     def __len__(self) -> int:
         return self._rows
@@ -248,9 +165,12 @@ class SignedRows:
         while self._open_files:
             self._open_files.popitem()[1].close()
 
-    def parts(self) -> Iterator[Part]:
-        """Yield the parts that the rows are of."""
-        return read_parts(self._folder)
+    def bad(self) -> Iterator[tuple[int, int, str]]:
+        """Yield input, line and reason of each row that could not be signed, in their order."""
+        with (self._folder / "bad").open("rb") as file:
+            for line in file:
+                source, number, reason = json.loads(line)
+                yield source, number, reason
 
     def blocks(self) -> Iterator[tuple[int, int]]:
         """Yield bounds of all rows, some thousands at a time: the first, and the one after."""
@@ -265,9 +185,14 @@ class SignedRows:
         """Read the minima from `start` to before `stop`: uint32[stop - start, 84]."""
         return self._read("minima", _MINIMA, start, stop)
 
-    def keys(self, band: int, start: int, stop: int) -> Hashes:
-        """Read the keys of a band from `start` to before `stop`: uint64[stop - start]."""
-        return self._read(_band(band), np.dtype("<u8"), start, stop)
+    def keys(self, band: int) -> Hashes:
+        """Read the keys of a band: uint64[rows]."""
+        return self._read(_band(band), np.dtype("<u8"), 0, len(self))
+
+    def column(self, name: str) -> Records:
+        """Read a field of `ROW_RECORD` of all rows."""
+        parts = [self.records(start, stop)[name] for start, stop in self.blocks()]
+        return np.concatenate([np.empty(0, ROW_RECORD)[name], *parts])
 
     def records_of(self, rows: Records) -> Records:
         """Read the records of single rows: `ROW_RECORD`[n]."""
@@ -300,30 +225,18 @@ class SignedRows:
         for place in records[_PLACE].tolist():
             yield self._line(*place)
 
-    def prefetch(self, rows: Integers) -> None:
-        """Ask the system to read the texts of rows ahead, and remember where they are."""
-        places = self.records_of(rows)[_PLACE].tolist()
-        self._prefetched = dict(zip(rows.tolist(), places, strict=True))
-        if hasattr(os, "posix_fadvise"):
-            for source, offset, length in places:
-                file, at = self._open_line(source, offset)
-                os.posix_fadvise(file.fileno(), at, length, os.POSIX_FADV_WILLNEED)
-
     def text(self, row: int) -> str:
         """Text of a row, as it was signed.
 
         Raises:
             BulkError: the file has changed since.
         """
-        place = self._prefetched.get(row)
-        if place is None:
-            file = self._open(self._rows_file)
-            file.seek(row * ROW_RECORD.itemsize)
-            record = np.frombuffer(file.read(ROW_RECORD.itemsize), ROW_RECORD)
-            [place] = record[_PLACE].tolist()
+        file = self._open(self._rows_file)
+        file.seek(row * ROW_RECORD.itemsize)
+        [record] = np.frombuffer(file.read(ROW_RECORD.itemsize), ROW_RECORD)
         with suppress(ValueError, KeyError, TypeError):
-            return clean(json.loads(self._line(*place))[self._text_field])
-        name, line = self.position(self.records(row, row + 1)[0])
+            return clean(json.loads(self._line(*record[_PLACE].tolist()))[self._text_field])
+        name, line = self.position(record)
         raise BulkError(f"{name}, line {line:,}: the file has changed since it was signed")
 
     def position(self, record: Any) -> tuple[str, int]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import mmap
-import pickle
 import queue
 import struct
 import threading
@@ -22,7 +21,7 @@ import numpy as np
 
 from shingling.bulk.files.payloads import FileLines, to_json
 from shingling.bulk.options import Progress
-from shingling.bulk.signed_rows import IN_LINES, ROW_RECORD, RowsWriter, SignedPart, read_parts
+from shingling.bulk.signed_rows import IN_LINES, ROW_RECORD, RowsWriter, SignedPart
 from shingling.errors import BulkError
 from shingling.extraction.extractors import find_extractor
 from shingling.extraction.limits import limit_memory
@@ -43,7 +42,6 @@ if TYPE_CHECKING:
     from shingling.bulk.files.payloads import Payload, RawRow
     from shingling.bulk.files.sources import Source
     from shingling.bulk.options import Fields, Options
-    from shingling.bulk.signed_rows import Part
     from shingling.sketch import Signature
     from shingling.sketch.banding import Banding
 
@@ -59,7 +57,7 @@ def sign_all(
     work: Path,
     progress: Callable[[Progress], None],
 ) -> None:
-    """Sign all rows of all inputs; parts that are signed already stay.
+    """Sign all rows of all inputs.
 
     Args:
         sources: the inputs.
@@ -79,45 +77,25 @@ def sign_all(
     )
     signer = Signer(extractor, options.fields, banding)
     writer = RowsWriter(work / "signed")
-
-    def refuse_bad(part: Part) -> None:
-        if part.bad and options.strict:
-            line, reason = part.bad[0]
-            name = plain_line(sources[part.source].name)
+    for task, signed in _in_order(_tasks(sources), signer, options, work):
+        bad = writer.append(signed, task.source)
+        if bad and options.strict:
+            line, reason = bad[0]
+            name = plain_line(sources[task.source].name)
             raise BulkError(f"{name}, line {line:,}: {reason} (--strict)")
-
-    for part in read_parts(work / "signed"):
-        refuse_bad(part)
-    for task, signed in _in_order(_new_tasks(sources, writer), signer, options, work):
-        refuse_bad(writer.append(signed, task.source, task.digest))
         progress(Progress("signing", writer.rows, task.share))
 
 
-def _new_tasks(sources: Sequence[Source], writer: RowsWriter) -> Iterator[Task]:
-    """Yield the parts that are not signed yet.
-
-    Raises:
-        BulkError: a part is another one than before an interruption.
-    """
+def _tasks(sources: Sequence[Source]) -> Iterator[Task]:
+    """Yield the parts of all inputs."""
     sizes = [source.size for source in sources]
     total = sum(size or 0 for size in sizes)
     is_known = None not in sizes and total > 0
-    signed = deque(writer.digests)
     before = 0
     for number, source in enumerate(sources):
         for payload, share in source.parts():
-            digest = None  # the identity of an input tells whether it is the same
-            if source.identity is None:
-                digest = hashlib.blake2b(pickle.dumps(payload), digest_size=16).hexdigest()
-            if signed:
-                if signed.popleft() != digest:
-                    raise BulkError(
-                        f"{plain_line(source.name)}: it gives other rows than before the"
-                        " interruption; --restart begins anew"
-                    )
-                continue
             done = (before + (share or 0.0) * (source.size or 0)) / total if is_known else None
-            yield Task(number, payload, digest, done)
+            yield Task(number, payload, done)
         before += source.size or 0
 
 
@@ -128,14 +106,12 @@ class Task:
     Args:
         source: number of the input.
         payload: the part.
-        digest: of the part, if it is kept.
         share: of all inputs that is before it, 0 to 1; None if their sizes are not known.
         skipped: places of rows that are not to be read, and why.
     """
 
     source: int
     payload: Payload
-    digest: str | None
     share: float | None
     skipped: dict[int, str] = field(default_factory=dict)
 

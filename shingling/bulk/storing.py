@@ -7,7 +7,7 @@ from collections import Counter
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from shingling.bulk.greedy import REPEATED_ID
+from shingling.bulk.deciding import REPEATED_ID
 from shingling.sketch import Signature
 from shingling.store import Page
 from shingling.text import clean
@@ -15,7 +15,7 @@ from shingling.text import clean
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from shingling.bulk.greedy import Greedy
+    from shingling.arrays import Records
     from shingling.bulk.options import Options
     from shingling.bulk.signed_rows import SignedRows
     from shingling.store import Store
@@ -26,7 +26,7 @@ _ROWS_PER_TRANSACTION = 256
 def put_into_store(
     store: Store,
     signed: SignedRows,
-    greedy: Greedy,
+    decided: Records,
     options: Options,
     report: Callable[[int], None],
 ) -> Counter[str]:
@@ -35,7 +35,7 @@ def put_into_store(
     Args:
         store: with the scheme that the rows are signed with.
         signed: the rows.
-        greedy: has decided them.
+        decided: the decisions on them.
         options: what decides.
         report: called with the number of rows that are done.
 
@@ -50,7 +50,7 @@ def put_into_store(
     outcome = "failed"
     try:
         for start, stop in signed.blocks():
-            pages = _pages(start, stop, signed, greedy, options)
+            pages = _pages(start, stop, signed, decided, options)
             while batch := [*islice(pages, _ROWS_PER_TRANSACTION)]:
                 verdicts = store.check(batch, rules=options.rules, run=run)
                 counts.update(verdict.status for verdict in verdicts)
@@ -62,10 +62,10 @@ def put_into_store(
 
 
 def _pages(
-    start: int, stop: int, signed: SignedRows, greedy: Greedy, options: Options
+    start: int, stop: int, signed: SignedRows, decided: Records, options: Options
 ) -> Iterator[Page]:
     """Yield the good rows from `start` to before `stop` as pages with their signatures."""
-    is_good = greedy.decided(start, stop)["state"] != REPEATED_ID
+    is_good = decided[start:stop]["state"] != REPEATED_ID
     records = signed.records(start, stop)[is_good]
     all_minima = signed.minima(start, stop)[is_good]
     for name, record, minima, line in zip(

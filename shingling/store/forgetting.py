@@ -10,7 +10,6 @@ from sqlalchemy import and_, select, update
 
 from shingling.store.decide.batch import Batch
 from shingling.store.decide.groups import remove
-from shingling.store.kept import kept_rows
 from shingling.store.known import key_of
 from shingling.store.model import DAY
 from shingling.store.schema.rows import GONE
@@ -83,18 +82,12 @@ def forget(session: Session, chosen: Chosen, rules: Rules | None = None) -> int:
     def remove_rows(connection: Connection, ids: Sequence[int]) -> int:
         return remove(ids, Batch(session, connection, rules or session.fitting_rules))
 
-    def forget_the_rest(connection: Connection) -> None:
-        for kept in kept_rows():
-            kept.forget(connection, chosen.urls, site=chosen.site, before=chosen.before)
-        if chosen.site is not None and chosen.older_than is None:
-            forget_site(connection, chosen.site)
-
     ids, removed = chosen.ids(session), 0
     for start in range(0, len(ids), _MAX_REMOVED_AT_ONCE):
         part = ids[start : start + _MAX_REMOVED_AT_ONCE]
         removed += session.write(partial(remove_rows, ids=part), alone=True)
-    if chosen.run is None:
-        session.database.write(forget_the_rest, alone=True)
+    if chosen.site is not None and chosen.run is None and chosen.older_than is None:
+        session.database.write(partial(forget_site, site=chosen.site), alone=True)
     return removed
 
 

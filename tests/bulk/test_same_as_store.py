@@ -4,26 +4,19 @@ from __future__ import annotations
 
 import gzip
 import json
-import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from shingling import Rules, Scheme, SimhashFeatures, Store, sign
-from shingling.bulk import Options, Progress, deduplicate
-from shingling.bulk.measuring import Measurer, Pairs
+from shingling.bulk import Options, deduplicate
 from shingling.errors import BandingError
-from shingling.extraction.processes import Worker
 from tests.support.twins import twins
 
 from .collections import bulk, families, one_by_one, random_texts, read_lines, write_lines
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import numpy as np
-    from numpy.typing import NDArray
-
 
 CHARACTERS = Scheme(
     9, unit="characters", family="crc", simhash=SimhashFeatures(features="characters:4")
@@ -55,20 +48,18 @@ def test_every_method_decides_as_the_store_does(
 
 
 @pytest.mark.parametrize(
-    ("rules", "scheme", "workers"),
+    ("rules", "scheme"),
     [
-        (Rules(), Scheme(), 0),
-        (Rules(), Scheme(), 1),
-        (Rules(), Scheme(4, ordered=False), 1),
-        (Rules(method="megashingle"), Scheme(), 1),
-        (Rules(method="simhash", simhash_distance=3), Scheme(), 0),
+        (Rules(), Scheme()),
+        (Rules(), Scheme(4, ordered=False)),
+        (Rules(method="megashingle"), Scheme()),
+        (Rules(method="simhash", simhash_distance=3), Scheme()),
     ],
-    ids=["words", "workers", "bags", "megashingle", "simhash"],
+    ids=["words", "bags", "megashingle", "simhash"],
 )
 def test_words_decide_where_their_hashes_are_forged(
-    rules: Rules, scheme: Scheme, workers: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    rules: Rules, scheme: Scheme, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("shingling.bulk.measuring._MIN_PAIRS_FOR_WORKERS", 1)
     rows = families(3, 60, random_texts(1, 12))
     rows += [{"id": f"twin {row['id']}", "text": twins(row["text"])} for row in rows]
     assert (
@@ -76,7 +67,7 @@ def test_words_decide_where_their_hashes_are_forged(
         == sign(rows[60]["text"], scheme).minima.tolist()
     )
     file = write_lines(tmp_path / "rows.jsonl", rows)
-    found = bulk(file, tmp_path / "out", rules=rules, scheme=scheme, workers=workers)
+    found = bulk(file, tmp_path / "out", rules=rules, scheme=scheme)
     assert found == one_by_one(rows, tmp_path / "dedup.db", rules, scheme)
     assert len(found.removed) > 30
     for removed, (original, *_) in found.removed.items():
@@ -86,35 +77,36 @@ def test_words_decide_where_their_hashes_are_forged(
 @pytest.fixture
 def low_limits(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Lower all limits of what is done at once."""
-    block, pairs, most = request.param
-    monkeypatch.setattr("shingling.bulk.greedy._MAX_BLOCK_ROWS", block)
-    monkeypatch.setattr("shingling.bulk.greedy._MAX_PAIRS_COMPARED", pairs)
-    for module in ("bulk.greedy", "bulk.sorting", "store.index", "store.backends.base"):
+    first, pairs, most = request.param
+    monkeypatch.setattr("shingling.bulk.pairs.FIRST_CANDIDATES", first)
+    monkeypatch.setattr("shingling.bulk.pairs._MAX_PAIRS_COMPARED", pairs)
+    for module in ("bulk.pairs", "store.index", "store.backends.base"):
         monkeypatch.setattr(f"shingling.{module}.MAX_PAGES_PER_KEY", most)
 
 
 @pytest.mark.parametrize(
-    "low_limits", [(64, 100, 128), (17, 7, 3), (100, 1000, 2), (7, 10, 1)], indirect=True
+    "low_limits",
+    [(16, 100, 128), (1, 100, 128), (2, 7, 3), (2, 1000, 2), (1, 10, 1)],
+    indirect=True,
 )
 @pytest.mark.usefixtures("low_limits")
-def test_blocks_parts_and_full_keys_change_nothing(tmp_path: Path) -> None:
+def test_keys_of_many_rows_decide_as_the_store_does(tmp_path: Path) -> None:
     rows = families(5, 600, random_texts(3, 4))
     file = write_lines(tmp_path / "rows.jsonl", rows)
-    found = bulk(file, tmp_path / "out", memory=50_000)
+    found = bulk(file, tmp_path / "out")
     assert found == one_by_one(rows, tmp_path / "dedup.db", Rules())
     assert len(found.removed) > 100
 
 
 @pytest.mark.parametrize(
     ("low_limits", "bits", "distance"),
-    [((64, 100, 128), 64, 3), ((17, 7, 3), 32, 3), ((100, 1000, 2), 32, 6), ((7, 10, 1), 64, 3)],
+    [((1, 100, 128), 64, 3), ((2, 7, 3), 32, 3), ((2, 1000, 2), 32, 6), ((1, 10, 1), 64, 3)],
     indirect=["low_limits"],
 )
 @pytest.mark.usefixtures("low_limits")
 def test_simhashes_with_full_keys_decide_as_the_store_does(
-    bits: int, distance: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    bits: int, distance: int, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("shingling.bulk.sorting._ROWS_LOOKED_UP", 50)
     scheme = Scheme(simhash=SimhashFeatures(bits=bits, features="words"))
     rules = Rules(method="simhash", simhash_distance=distance, min_words=9)
     rows = families(5, 600, random_texts(3, 9, 80), 80, max_replaced=3)
@@ -122,66 +114,6 @@ def test_simhashes_with_full_keys_decide_as_the_store_does(
     found = bulk(file, tmp_path / "out", rules=rules, scheme=scheme)
     assert found == one_by_one(rows, tmp_path / "dedup.db", rules, scheme)
     assert sum(status == "near" for _, status, *_ in found.removed.values()) > 30
-
-
-def test_measuring_ahead_in_workers_of_which_some_die_changes_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("shingling.bulk.greedy._MAX_BLOCK_ROWS", 100)
-    monkeypatch.setattr("shingling.bulk.measuring._MIN_PAIRS_FOR_WORKERS", 1)
-    learned: list[int] = []
-    learn, ask = Measurer.learn, Worker.ask
-
-    def noted(self: Measurer, measured: NDArray[np.int64]) -> None:
-        learned.append(len(measured))
-        learn(self, measured)
-
-    def asked(self: Worker, message: object, *limits: Any) -> object:
-        if isinstance(message, Pairs) and len(learned) == 2:
-            self.kill()
-        return ask(self, message, *limits)
-
-    monkeypatch.setattr(Measurer, "learn", noted)
-    monkeypatch.setattr(Worker, "ask", asked)
-    rows = families(5, 400, random_texts(3, 4))
-    file = write_lines(tmp_path / "rows.jsonl", rows)
-    found = bulk(file, tmp_path / "out", workers=2)
-    assert found == one_by_one(rows, tmp_path / "dedup.db", Rules())
-    assert [number > 0 for number in learned] == [False, True, False, True]
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="the limit is one of Linux")
-def test_pairs_that_take_a_worker_too_much_memory_are_measured_without_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("shingling.bulk.greedy._MAX_BLOCK_ROWS", 20)
-    monkeypatch.setattr("shingling.bulk.measuring._MIN_PAIRS_FOR_WORKERS", 1)
-    rows = families(5, 120, random_texts(3, 4))
-    long = "a b c d e f g " * 600_000
-    for number in (3, 30, 50):
-        rows[number]["text"] = f"{long} {'an end of its own ' * number}"
-    learned: list[set[int]] = []
-    learn = Measurer.learn
-
-    def noted(self: Measurer, measured: NDArray[np.int64]) -> None:
-        learned.append({*measured[:, 0].tolist()})
-        learn(self, measured)
-
-    def interrupt(progress: Progress) -> None:
-        if progress.phase == "sorting":
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(Measurer, "learn", noted)
-    file = write_lines(tmp_path / "rows.jsonl", rows)
-    with pytest.raises(KeyboardInterrupt):
-        deduplicate([str(file)], tmp_path / "out", Options(workers=2), progress=interrupt)
-    # What is left of the run has less memory than signing took.
-    found = bulk(file, tmp_path / "out", workers=2, worker_memory=170 << 20)
-    assert found == one_by_one(rows, tmp_path / "dedup.db", Rules())
-    in_workers = set().union(*learned)
-    assert len(in_workers) >= 5
-    assert not in_workers & {30, 50}
-    assert {"row 30", "row 50"} <= found.removed.keys()
 
 
 def test_what_is_put_into_a_store_is_what_it_would_have_decided(tmp_path: Path) -> None:

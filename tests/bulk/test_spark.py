@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-import shingling.bulk.greedy
-import shingling.bulk.sorting
+import shingling.similarity.following
 import shingling.store.decide.alike
 from shingling import Rules, Store
 from shingling.admin.transfer import export
@@ -31,9 +30,7 @@ pytest.importorskip("pyspark", reason="no PySpark")
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-import shingling.bulk.spark.deduplicate
-from shingling.bulk import spark
-from shingling.bulk.spark import rounds
+from shingling.bulk import pairs, spark
 from shingling.bulk.spark.__main__ import main
 from tests.support.installed import ROOT
 from tests.support.twins import twins
@@ -211,31 +208,13 @@ def test_what_spark_replaces_while_it_runs_changes_nothing(
     [Rules(threshold=0.4, min_words=12), Rules(method="simhash", simhash_distance=5, min_words=12)],
     ids=["minhash", "simhash"],
 )
-def test_full_keys_few_pivots_and_many_tasks_change_nothing(
+def test_keys_of_many_rows_change_nothing(
     rules: Rules, session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (shingling.bulk.greedy, shingling.bulk.sorting, shingling.bulk.spark.deduplicate):
-        monkeypatch.setattr(module, "MAX_PAGES_PER_KEY", 4)
-    monkeypatch.setattr(shingling.store.decide.alike, "MAX_CANDIDATES_MEASURED", 3)
-    monkeypatch.setattr(shingling.similarity.following, "MAX_CANDIDATES_MEASURED", 3)
-    monkeypatch.setattr(shingling.bulk.spark.deduplicate, "MAX_CANDIDATES_MEASURED", 3)
-    changed = {
-        "FIRST_PIVOTS": 1,
-        "PIVOT_GROWTH": 64,
-        "MAX_ROWS_IN_ONE_TASK": 0,
-        "_MAX_MEASURED_EARLY": 2,
-        "_BLOCK_BITS": 4,
-    }
-    for name, value in {**changed, "_WAITING_PER_LIKELY": 10**6}.items():
-        monkeypatch.setattr(rounds, name, value)
-    settled = []
-    whole = rounds.Rounds._settled
-
-    def noted(self: Any, *arguments: Any) -> Any:
-        settled.append(arguments)
-        return whole(self, *arguments)
-
-    monkeypatch.setattr(rounds.Rounds, "_settled", noted)
+    monkeypatch.setattr(pairs, "FIRST_CANDIDATES", 2)
+    monkeypatch.setattr(pairs, "MAX_PAGES_PER_KEY", 4)
+    for module in (pairs, shingling.store.decide.alike, shingling.similarity.following):
+        monkeypatch.setattr(module, "MAX_CANDIDATES_MEASURED", 3)
     rows, out = collection(2, 70), tmp_path / "out"
     options = replace(ALONE, rules=rules)
     expected = deduplicate([str(write_lines(tmp_path / "rows.jsonl", rows))], out, options)
@@ -254,8 +233,7 @@ def test_full_keys_few_pivots_and_many_tasks_change_nothing(
     found = decided.counts()
     found.problems, expected.problems, found.seconds = [], [], expected.seconds
     assert found == expected
-    assert settled
-    assert decided.rounds > 1
+    assert [*(tmp_path / "work").glob("*/pairs-2")]
     decided.discard()
     assert not any((tmp_path / "work").iterdir())
 

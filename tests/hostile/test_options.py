@@ -116,7 +116,6 @@ _REFUSED = [
     ("forget", "--run", "9" * 30, "--yes"),
     ("list", "--site", "\udcff"),
     ("review", "\udcff", "https://a.example/1", "--same"),
-    ("bulk", "rows.jsonl", "--out", "out", "--memory", "1e999G"),
     ("bulk", "rows.jsonl", "--out", "out", "--every", "nan"),
     ("bulk", "rows.jsonl", "--out", "out", "--workers", "9" * 30),
     ("status", "--store", "sqlite:///\udcff"),

@@ -1,9 +1,8 @@
 """Deduplicate a collection on Spark, with the decisions of `bulk` on one machine.
 
-`deduplicate` numbers the rows, has them signed (`signing`), and finds exact duplicates. `rounds`
-decides the near-duplicates: in each round `candidates` pairs undecided rows with candidates under
-their keys, and `measuring` compares the texts of the pairs. `work` and `batches` move data
-between these steps.
+`deduplicate` numbers the rows, has them signed (`signing`), and finds exact duplicates. In `near`,
+workers pair rows by their keys and measure the pairs, which the driver decides as one machine does.
+`work` and `batches` move data between these steps.
 """
 
 from shingling.bulk.spark.deduplicate import Decided, deduplicate_frame, deduplicate_parquet

@@ -9,6 +9,7 @@ import json
 import time
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
+from itertools import accumulate
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -17,16 +18,13 @@ from pyspark.sql import DataFrame, SparkSession, functions as f
 
 from shingling.bulk.options import Fields, Options, Problem, Summary, keys_of
 from shingling.bulk.output import MAX_PROBLEMS_SHOWN, REPEATED_ID_REASON
-from shingling.bulk.spark.candidates import Deciding
-from shingling.bulk.spark.measuring import CHOSEN
-from shingling.bulk.spark.rounds import Rounds
+from shingling.bulk.pairs import MAX_ROWS
+from shingling.bulk.spark.near import DUPLICATES, NearDuplicates
 from shingling.bulk.spark.signing import SIGNED, Signing, sign_rows
 from shingling.bulk.spark.work import Work, hadoop
 from shingling.errors import BulkError
 from shingling.rules import METHODS
-from shingling.similarity.following import MAX_CANDIDATES_MEASURED, Following
 from shingling.sketch.banding import Banding, Halves
-from shingling.store import MAX_PAGES_PER_KEY
 from shingling.store.ids import USUAL_ID_FIELDS
 from shingling.text import plain_line
 
@@ -37,6 +35,7 @@ if TYPE_CHECKING:
 
 _ROW, _FILE, _LINE, _INPUT = (f"shingling_{name}" for name in ("row", "file", "line", "input"))
 _EXPORT_COLUMNS = {"id", "url", "text", "text_hash", "simhash", "minima", "original_id"}
+_ROW_BITS = 33  # of Spark's own numbers, behind that of the partition
 _RESULT_FOLDERS = ("kept", "removed", "groups", "bad", "summary")
 
 
@@ -50,14 +49,12 @@ class Decided:
             `containment` (0 to 1), and for methods by SimHash the `distance` in bits.
         groups: `original` and its `duplicates`, an array in the order of the input.
         bad: bad rows: `id` and `reason`, and of files `file` and `line`.
-        rounds: number of rounds that the decisions took.
     """
 
     kept: DataFrame
     removed: DataFrame
     groups: DataFrame
     bad: DataFrame
-    rounds: int
     _outcomes: DataFrame = field(repr=False)
     _places: DataFrame = field(repr=False)
     _work: Work = field(repr=False)
@@ -202,24 +199,25 @@ def _require_columns(rows: DataFrame, names: Sequence[str]) -> None:
 
 def _decided(rows: DataFrame, options: Options, order: Sequence[str], work: Work) -> Decided:
     """Decide rows; those that are not from files have null as their file and line."""
-    numbered = rows.orderBy(*map(_column, order))
-    numbered = numbered.withColumn(_ROW, f.monotonically_increasing_id())
-    numbered = work.write(numbered, "rows")
+    numbered = _numbered(rows.orderBy(*map(_column, order)), work)
     row = f.col(_ROW).alias("row")
-    counts = {"rows": f.count("*")}
-    signed, seen = work.write_counted(_signed(numbered, row, options), "signed", counts)
+    signed = work.write(_signed(numbered, row, options), "signed")
+    number = signed.count()
+    if number > MAX_ROWS:
+        raise BulkError(f"{number:,} rows are more than one run takes")
     marked = work.write(_marked(signed, options), "marked")
     places = numbered.select(row, f.col(_FILE).alias("file"), f.col(_LINE).alias("line"))
     if options.strict:
         _refuse_bad(marked, places)
-    near, rounds = work.empty(CHOSEN), 0
-    if seen["rows"] and METHODS[options.rules.method].keys is not None:
+    near = work.empty(DUPLICATES)
+    if number and METHODS[options.rules.method].keys is not None:
         texts = numbered.select(row, _column(options.fields.text).alias("text"))
-        deciding = Rounds(texts, _deciding(options), work)
         long_enough = marked.where("long_enough AND first IS NULL").select("row")
         comparable = signed.drop("id", "name", "reason", "text_hash").join(long_enough, "row")
-        near = work.write(deciding.duplicates(comparable, seen["rows"]), "near")
-        rounds = deciding.done
+        keys = keys_of(options)
+        halves = keys if isinstance(keys, Halves) else None
+        decided = number, options.rules, options.scheme, halves, work
+        near = NearDuplicates(comparable, texts, *decided).decide()
     outcomes = work.write(_outcomes(marked, near, options), "outcomes")
     removed = _removed(outcomes)
     measures = ["resemblance", "containment"]
@@ -236,10 +234,27 @@ def _decided(rows: DataFrame, options: Options, order: Sequence[str], work: Work
         .agg(of_original.alias("duplicates"))
         .select("original", "duplicates"),
         bad.select(f.col("name").alias("id"), "reason", "file", "line"),
-        rounds,
         outcomes,
         places,
         work,
+    )
+
+
+def _numbered(rows: DataFrame, work: Work) -> DataFrame:
+    """Give rows numbers from 0 on, in their order."""
+    numbered = rows.withColumn(_ROW, f.monotonically_increasing_id())
+    numbered = work.write(numbered, "rows")
+    part = f.shiftright(_ROW, _ROW_BITS).alias("shingling_part")
+    sizes = sorted(map(tuple, numbered.groupBy(part).count().collect()))
+    starts = accumulate((size for _, size in sizes), initial=0)
+    table = [(number, start) for (number, _), start in zip(sizes, starts, strict=False)]
+    frame = work.spark.createDataFrame(table, "shingling_part long, shingling_start long")
+    place = f.col(_ROW).bitwiseAND((1 << _ROW_BITS) - 1)
+    return (
+        numbered.withColumn("shingling_part", part)
+        .join(f.broadcast(frame), "shingling_part")
+        .withColumn(_ROW, f.col("shingling_start") + place)
+        .drop("shingling_part", "shingling_start")
     )
 
 
@@ -258,17 +273,6 @@ def _signed(numbered: DataFrame, row: Column, options: Options) -> DataFrame:
     banding = keys if isinstance(keys, Banding) else None
     signing = Signing(options.scheme, banding, fields, options.max_bytes)
     return numbered.select(*columns).mapInArrow(partial(sign_rows, signing=signing), SIGNED)
-
-
-def _deciding(options: Options) -> Deciding:
-    rules, keys = options.rules, keys_of(options)
-    return Deciding(
-        options.scheme,
-        Following.by(rules),
-        MAX_PAGES_PER_KEY,
-        MAX_CANDIDATES_MEASURED,
-        keys if isinstance(keys, Halves) else None,
-    )
 
 
 def _marked(signed: DataFrame, options: Options) -> DataFrame:

@@ -5,12 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pyspark.sql import Observation
-
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 
 @dataclass(frozen=True)
@@ -30,23 +26,6 @@ class Work:
         place = f"{self.folder}/{name}"
         frame.write.parquet(place, mode="overwrite")
         return self.spark.read.schema(frame.schema).parquet(place)
-
-    def write_counted(
-        self, frame: DataFrame, name: str, counts: Mapping[str, Column]
-    ) -> tuple[DataFrame, dict[str, int]]:
-        """Write a frame, and read it from there; also count while writing.
-
-        Args:
-            frame: of any columns.
-            name: of its folder.
-            counts: aggregates of the frame, by name.
-
-        Returns:
-            The frame, and the values of the aggregates.
-        """
-        seen = Observation()
-        columns = [column.alias(key) for key, column in counts.items()]
-        return self.write(frame.observe(seen, *columns), name), seen.get
 
     def empty(self, schema: str) -> DataFrame:
         """Make a frame without rows."""

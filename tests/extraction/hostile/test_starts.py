@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from shingling.bulk import Options, Progress, deduplicate, measuring
+from shingling.bulk import Options, deduplicate
 from shingling.errors import BulkError
 from shingling.extraction import processes
 from shingling.extraction.pages import Fetched, PageExtractor
@@ -127,21 +127,3 @@ def test_a_collection_is_given_up_only_if_no_worker_gets_ready(
     starts("stops always")
     with pytest.raises(BulkError, match="worker processes do not start"):
         deduplicate([file], tmp_path / "none", Options(workers=1))
-
-
-def test_pairs_are_measured_though_no_worker_gets_ready(
-    tmp_path: Path, starts: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    texts = [f"{ARTICLES[0]} and {number}" for number in range(6)]
-    file = write_lines(tmp_path / "rows.jsonl", [{"text": text} for text in texts])
-    Worker().end()  # what it needs is imported
-    monkeypatch.setattr(measuring, "_MIN_PAIRS_FOR_WORKERS", 1)
-
-    def progress(step: Progress) -> None:
-        if step.phase == "sorting":
-            starts("stops always")
-
-    starts("no")
-    monkeypatch.setenv("STOPPED", str(tmp_path))
-    summary = deduplicate([str(file)], tmp_path / "out", Options(workers=1), progress=progress)
-    assert (summary.unique, summary.near) == (1, 5)

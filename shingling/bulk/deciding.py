@@ -1,0 +1,231 @@
+"""Steps 3 and 4 of a run: keys are sorted, and each row is decided by the pairs that it is in.
+
+Each row is decided as `Store.check` would decide it after all rows before it.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shingling.bulk.options import keys_of
+from shingling.bulk.pairs import Measures, Meeting, Pairs, decide
+from shingling.rules import METHODS
+from shingling.similarity import overlap, unless_forged
+from shingling.similarity.following import Following
+from shingling.sketch import fingerprint_set
+from shingling.sketch.banding import Banding
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from shingling.arrays import Fingerprints, Flags, Hashes, Integers, Numbers, Records
+    from shingling.bulk.options import Options
+    from shingling.bulk.signed_rows import SignedRows
+
+NO_ROW = np.uint32(0xFFFFFFFF)
+"""In place of the number of a row."""
+
+KEPT, EXACT, NEAR, SHORT, REPEATED_ID = range(5)
+"""What becomes of a row; one with `REPEATED_ID` has the id of an earlier row, and is bad."""
+
+DECISION = np.dtype(
+    [("state", "u1"), ("original", "<u4"), ("resemblance", "<f8"), ("containment", "<f8")]
+)
+_FINGERPRINTS_BYTES = 1 << 26  # remembered
+
+
+def decide_rows(signed: SignedRows, options: Options, report: Callable[[float], None]) -> Records:
+    """Decide all rows.
+
+    Args:
+        signed: the rows.
+        options: what decides.
+        report: called with the share of the keys that are sorted.
+
+    Returns:
+        `DECISION`[rows].
+
+    Raises:
+        BulkError: a file has changed since it was signed.
+        OSError: a file cannot be read.
+    """
+    words = signed.column("words")
+    repeated_id = _first_of_equal(signed.column("id"), np.ones(len(words), bool)) != NO_ROW
+    with_text = ~repeated_id & (words >= options.min_exact_words)
+    same_text = _first_of_equal(signed.column("text"), with_text)
+    compared = ~repeated_id & (same_text == NO_ROW)
+    compared &= words >= options.scheme.min_comparable_words
+    long_enough = words >= options.rules.min_words
+    following = Following.by(options.rules)
+    near = Pairs.none()
+    if compared.any() and METHODS[options.rules.method].keys is not None:
+        finder = _Finder(signed, options, compared, long_enough, report)
+        measurer = _Measurer(signed, options, following)
+        near = decide(len(words), finder.find, following, measurer.measure)
+    decided = np.zeros(len(words), DECISION)
+    decided["original"] = NO_ROW
+    decided["state"][~long_enough] = SHORT
+    decided["state"][repeated_id] = REPEATED_ID
+    rows = near.rows
+    for name, values in zip(
+        DECISION.names or (),
+        (NEAR, near.others, near.resemblance, near.containment),
+        strict=True,
+    ):
+        decided[name][rows] = values
+    # A row with the text of an earlier one has the original of that row, or that row.
+    rows = np.flatnonzero(same_text != NO_ROW)
+    firsts = same_text[rows]
+    originals = decided["original"][firsts]
+    decided["original"][rows] = np.where(originals == NO_ROW, firsts, originals)
+    decided["state"][rows] = EXACT
+    decided["resemblance"][rows] = decided["containment"][rows] = 1.0  # to the earlier row
+    return decided
+
+
+def _first_of_equal(hashes: Hashes, compared: Flags) -> Numbers:
+    """First row with the same 128-bit hash, for every row but that first one.
+
+    Args:
+        hashes: uint64[rows, 2]; one of 0 equals no other.
+        compared: rows that are looked at: bool[rows].
+
+    Returns:
+        uint32[rows], `NO_ROW` for rows without an earlier equal one.
+    """
+    first = np.full(len(hashes), NO_ROW)
+    rows = np.flatnonzero(compared & hashes.any(axis=1)).astype(np.uint32)
+    rows = rows[_in_groups(hashes[rows, 0])]  # few have to be sorted by all bits
+    low, high = hashes[rows].T
+    order = np.lexsort((rows, high, low))
+    rows, low, high = rows[order], low[order], high[order]
+    is_first = np.ones(len(rows), bool)
+    is_first[1:] = (low[1:] != low[:-1]) | (high[1:] != high[:-1])
+    firsts = rows[is_first][np.cumsum(is_first) - 1]
+    first[rows[~is_first]] = firsts[~is_first]
+    return first
+
+
+def _in_groups(keys: Hashes) -> Integers:
+    """Places of the keys that are there more than once, sorted by key."""
+    order = np.argsort(keys, kind="stable")
+    keys = keys[order]
+    same = keys[1:] == keys[:-1]
+    return order[np.r_[same, False] | np.r_[False, same]] if len(keys) else order
+
+
+class _Finder:
+    """Finds pairs of rows that share keys, and are worth measuring.
+
+    Args:
+        signed: the rows.
+        options: what decides.
+        compared: rows that have keys: bool[rows].
+        long_enough: rows that may be near-duplicates, or their originals: bool[rows].
+        report: called with the share of the keys that are sorted.
+    """
+
+    def __init__(
+        self,
+        signed: SignedRows,
+        options: Options,
+        compared: Flags,
+        long_enough: Flags,
+        report: Callable[[float], None],
+    ) -> None:
+        self._signed = signed
+        self._rules = options.rules
+        self._keys = keys_of(options)
+        self._following = Following.by(options.rules)
+        self._simhashes = signed.column("simhash")
+        self._rows = np.flatnonzero(compared).astype(np.uint32)
+        self._long_enough = long_enough
+        self._report = report
+
+    def find(self, asks: Flags, removed: Flags, limit: int) -> tuple[Pairs, Flags]:
+        """Find the pairs of rows with those before them, as `Find` says."""
+        asks = asks & self._long_enough
+        cut = np.zeros(len(asks), bool)
+        pairs = Pairs.none()
+        for keys, rows, may_ask, is_own in self._lists():
+            meeting = Meeting(keys, is_own & ~removed[rows], may_ask & asks[rows], limit)
+            cut[rows[meeting.cut]] = True
+            found = [
+                self._worth_measuring(rows[one], rows[other]) for one, other in meeting.pairs()
+            ]
+            # Now, because pairs of copies share most of their keys.
+            pairs = pairs.joined(*found)
+        return pairs.sorted(), cut
+
+    def _lists(self) -> Iterator[tuple[Hashes, Numbers, Flags, Flags]]:
+        """Yield lists of keys with their rows, which rows look there, and whose own key it is.
+
+        They are sorted by key and row, without keys of a single row.
+        """
+        rows = self._rows
+        if isinstance(self._keys, Banding):
+            for band in range(self._keys.bands):
+                keys = self._signed.keys(band)[rows]
+                places = _in_groups(keys)
+                both = np.ones(len(places), bool)
+                yield keys[places], rows[places], both, both
+                self._report((band + 1) / self._keys.bands)
+            return
+        assert self._keys is not None
+        masks = self._keys.masks(self._rules.simhash_distance)
+        for half, own in enumerate(self._keys.split(self._simhashes[rows]).T):
+            for number, mask in enumerate(masks):
+                # A row is looked up under keys that differ in a few bits, and stored under its own.
+                keys = np.stack((own ^ mask, own), axis=1).reshape(-1)
+                places = _in_groups(keys)
+                is_own = (places % 2).astype(bool)
+                yield keys[places], rows[places // 2], ~is_own, is_own
+                self._report((half + (number + 1) / len(masks)) / 2)
+
+    def _worth_measuring(self, rows: Numbers, others: Numbers) -> Pairs:
+        """Select the pairs that are worth measuring."""
+        chosen = self._long_enough[others]
+        if METHODS[self._rules.method].distance:  # most pairs, for which no minima are read
+            apart = np.bitwise_count(self._simhashes[rows] ^ self._simhashes[others])
+            chosen &= apart <= self._rules.simhash_distance
+        rows, others = rows[chosen], others[chosen]
+        worth, equal = self._following.worth_measuring(
+            self._signed.minima_of(rows) == self._signed.minima_of(others),
+            self._simhashes[rows],
+            self._simhashes[others],
+        )
+        own, theirs = (one[worth].astype(np.int64) for one in (rows, others))
+        return Pairs.of(own, theirs, equal[worth])
+
+
+class _Measurer:
+    """Compares the texts of rows, and remembers recent fingerprints."""
+
+    def __init__(self, signed: SignedRows, options: Options, following: Following) -> None:
+        self._signed = signed
+        self._scheme = options.scheme
+        self._following = following
+        self._fingerprints: OrderedDict[int, Fingerprints] = OrderedDict()
+        self._size = 0
+
+    def measure(self, row: int, other: int) -> Measures:
+        """Measure what the texts of two rows have in common."""
+        both = overlap(self._of(row), self._of(other))
+        if not self._following.least:
+            first, second = self._signed.text(row), self._signed.text(other)
+            both = unless_forged(both, first, second, self._scheme)
+        return Measures(both.resemblance, both.containment)
+
+    def _of(self, row: int) -> Fingerprints:
+        known = self._fingerprints.get(row)
+        if known is not None:
+            self._fingerprints.move_to_end(row)
+            return known
+        made = self._fingerprints[row] = fingerprint_set(self._signed.text(row), self._scheme)
+        self._size += made.nbytes
+        while self._size > _FINGERPRINTS_BYTES and len(self._fingerprints) > 1:
+            self._size -= self._fingerprints.popitem(last=False)[1].nbytes
+        return made

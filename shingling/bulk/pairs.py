@@ -1,0 +1,210 @@
+"""Pairs of rows that are compared, and the decisions on them: on one machine, and on Spark.
+
+A row meets the earlier rows that it shares a key with; of each key, the `MAX_PAGES_PER_KEY` oldest
+originals count, as in a store. Which rows are originals is known at the end only: so `decide` first
+takes all rows of a key for originals, `FIRST_CANDIDATES` at most. Rows that met more under a key
+meet the first originals of these decisions once more, until nothing changes.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from shingling.similarity.following import MAX_CANDIDATES_MEASURED
+from shingling.sketch import FUNCTIONS
+from shingling.store import MAX_PAGES_PER_KEY
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any, TypeAlias
+
+    from shingling.arrays import Flags, Floats, Hashes, Integers
+    from shingling.similarity.following import Following
+
+    Find: TypeAlias = Callable[[Flags, Flags, int], "tuple[Pairs, Flags]"]
+    """Finds pairs: of rows that ask, with rows that are not removed, at most so many under a key.
+    The second answer marks the rows that met more."""
+
+MAX_ROWS = 1 << 31
+"""Rows above which two do not fit into the number of a pair."""
+
+FIRST_CANDIDATES = 16
+"""Rows of a key that are candidates before any row is decided."""
+
+_MAX_PASSES = 20  # over keys with many rows: they change less with each
+_MAX_PAIRS_COMPARED = 1 << 16  # at once
+
+
+class Measures(NamedTuple):
+    """What two texts have in common."""
+
+    resemblance: float
+    containment: float
+
+
+class Pairs(NamedTuple):
+    """Pairs of a row and an earlier one; those of a row come together, the most alike first.
+
+    Args:
+        ids: number of the row, shifted by 32 bits, and of the earlier row: int64[n].
+        equal: number of equal minima: uint8[n].
+        resemblance, containment: of the texts; NaN where they are not measured: float64[n].
+    """
+
+    ids: Integers
+    equal: Any
+    resemblance: Floats
+    containment: Floats
+
+    @classmethod
+    def of(cls, rows: Integers, others: Integers, equal: Integers) -> Pairs:
+        """Pairs that are not measured."""
+        unknown = np.full((2, len(rows)), np.nan)
+        return cls(rows << 32 | others, equal.astype(np.uint8), *unknown)
+
+    @classmethod
+    def none(cls) -> Pairs:
+        """No pairs."""
+        return cls.of(*np.empty((3, 0), np.int64))
+
+    @property
+    def rows(self) -> Integers:
+        """The later row of each pair."""
+        return self.ids >> 32
+
+    @property
+    def others(self) -> Integers:
+        """The earlier row of each pair."""
+        return self.ids & 0xFFFFFFFF
+
+    def take(self, places: Any) -> Pairs:
+        """Select pairs by their places, or by a mask."""
+        return Pairs(*(column[places] for column in self))
+
+    def sorted(self) -> Pairs:
+        """Sort by row, by likeness, and by the earlier row."""
+        return self.take(np.lexsort((self.ids, FUNCTIONS - self.equal, self.rows)))
+
+    def joined(self, *others: Pairs) -> Pairs:
+        """Add pairs; those that are there several times are kept once."""
+        pairs = Pairs(*(np.concatenate(columns) for columns in zip(self, *others, strict=True)))
+        return pairs.take(np.unique(pairs.ids, return_index=True)[1]) if others else self
+
+    def with_rows_of(self, others: Pairs, rows: Flags) -> Pairs:
+        """Replace the pairs of some rows; what is measured stays known.
+
+        Args:
+            others: pairs of these rows.
+            rows: marks them among all rows: bool[rows].
+        """
+        _, new, old = np.intersect1d(others.ids, self.ids, assume_unique=True, return_indices=True)
+        for theirs, own in zip(others[2:], self[2:], strict=True):
+            known = ~np.isnan(own[old])
+            theirs[new[known]] = own[old[known]]
+        return self.take(~rows[self.rows]).joined(others).sorted()
+
+
+class Meeting:
+    """Rows under keys, each of which meets the first stored rows of its key that are before it.
+
+    Args:
+        keys: sorted: any[n].
+        stored: rows that may be met: bool[n].
+        asks: rows that meet others: bool[n].
+        limit: number of rows that a row meets.
+    """
+
+    def __init__(self, keys: Hashes | Integers, stored: Flags, asks: Flags, limit: int) -> None:
+        is_first = np.ones(len(keys), bool)
+        is_first[1:] = keys[1:] != keys[:-1]
+        starts = np.flatnonzero(is_first)
+        before: Integers = np.cumsum(stored) - stored
+        self._firsts = np.repeat(before[starts], np.diff(np.append(starts, len(keys))))
+        before -= self._firsts
+        self._stored = np.flatnonzero(stored)
+        self._asks = np.flatnonzero(asks & (before > 0))
+        self._counts = np.minimum(before[self._asks], limit)
+        self.cut = asks & (before > limit)
+        """Places of rows that would meet more: bool[n]."""
+
+    def pairs(self) -> Iterator[tuple[Integers, Integers]]:
+        """Yield places of rows and of those that they meet, some thousands of pairs at a time."""
+        ends = np.cumsum(self._counts)
+        start = 0
+        while start < len(ends):
+            limit = (int(ends[start - 1]) if start else 0) + _MAX_PAIRS_COMPARED
+            stop = max(int(np.searchsorted(ends, limit, side="right")), start + 1)
+            asks, counts = self._asks[start:stop], self._counts[start:stop]
+            yield np.repeat(asks, counts), self._stored[ranges(self._firsts[asks], counts)]
+            start = stop
+
+
+def ranges(starts: Integers, counts: Integers) -> Integers:
+    """Concatenate ranges, each from a start on with a count of numbers."""
+    before = np.cumsum(counts) - counts
+    found: Integers = np.arange(counts.sum()) + np.repeat(starts - before, counts)
+    return found
+
+
+def decide(
+    rows: int,
+    find: Find,
+    following: Following,
+    measure: Callable[[int, int], Measures] | None = None,
+) -> Pairs:
+    """Decide near-duplicates in the order of the rows, as a store would.
+
+    Args:
+        rows: their number.
+        find: finds pairs.
+        following: which original a row follows.
+        measure: compares the texts of two rows; None if those that are found are measured.
+
+    Returns:
+        A pair of each duplicate, with its original.
+    """
+    removed = np.zeros(rows, bool)
+    pairs, cut = find(~removed, removed, FIRST_CANDIDATES)
+    chosen = _choose(pairs, rows, following, measure)
+    for _ in range(_MAX_PASSES if cut.any() else 0):
+        removed = np.zeros(rows, bool)
+        removed[chosen.rows] = True
+        found, _ = find(cut, removed, MAX_PAGES_PER_KEY)
+        pairs = pairs.with_rows_of(found, cut)
+        chosen = _choose(pairs, rows, following, measure)
+        if len(chosen.ids) == removed.sum() and removed[chosen.rows].all():
+            break
+    return chosen
+
+
+def _choose(
+    pairs: Pairs,
+    rows: int,
+    following: Following,
+    measure: Callable[[int, int], Measures] | None,
+) -> Pairs:
+    """Choose the originals of rows among their pairs; note what is measured."""
+    removed = bytearray(rows)
+    chosen = []
+    all_rows, all_others = pairs.rows, pairs.others
+    bounds = np.flatnonzero(np.diff(all_rows, prepend=-1)).tolist()
+    for start, stop in pairwise([*bounds, len(all_rows)]):
+        row, others = int(all_rows[start]), all_others[start:stop].tolist()
+        estimates = (pairs.equal[start:stop] / FUNCTIONS).tolist()
+        originals = [one for one in enumerate(estimates) if not removed[others[one[0]]]]
+
+        def measured(at: int) -> Measures:
+            place = start + at  # noqa: B023 (it is called at once)
+            if measure is not None and np.isnan(pairs.resemblance[place]):
+                both = measure(row, others[at])  # noqa: B023
+                pairs.resemblance[place], pairs.containment[place] = both
+            return Measures(float(pairs.resemblance[place]), float(pairs.containment[place]))
+
+        best = following.best(originals[:MAX_CANDIDATES_MEASURED], others, measured)
+        if best is not None:
+            removed[row] = True
+            chosen.append(start + best[0])
+    return pairs.take(np.array(chosen, np.int64))
