@@ -222,6 +222,7 @@ def test_a_threshold_is_found_by_keyboard_alone(tmp_path: Path, browser: Browser
         keys.type("0.8")
         keys.press("Enter")
         tab.get_by_text("Duplicates at 0.8").wait_for()
+        tab.wait_for_load_state()  # keys count from then on
         keys.press("n")
         tab.wait_for_url("**/pair?**")
         while "/pair?" in tab.url:
