@@ -46,7 +46,7 @@ def _bulk(options: CommandOptions) -> int:
                 progress=lambda step: show(step.phase, step.rows, step.share),
             )
         except KeyboardInterrupt:
-            raise BulkError("interrupted; the same command goes on from here") from None
+            raise BulkError("interrupted; give the same command again") from None
     if options.json:
         return print_json(summary.as_dict())
     _print(summary, options.out)
@@ -130,16 +130,16 @@ COMMANDS = (
     Subcommand(
         name="bulk",
         group=HelpGroup.FILES,
-        summary="deduplicate a whole collection: files, archives or a query",
+        summary="deduplicate a whole collection: files, archives or MongoDB",
         example="articles.jsonl.gz --out deduplicated",
         options=(
             option(
                 "input",
                 metavar="INPUT",
                 nargs="+",
-                help=".jsonl or .csv (also .gz, .zst), .parquet, .warc, .tar, a folder of .txt, .md"
-                " or HTML, an SQLAlchemy URL, a MongoDB URL such as"
-                " mongodb://localhost/news.articles, or - for stdin",
+                help=".jsonl, .json or .csv (also .gz, .zst), .parquet, .warc, .wet, .tar, a folder"
+                " of .txt, .md or HTML, a MongoDB URL such as mongodb://localhost/news.articles, or"
+                " - for stdin",
             ),
             option("--out", metavar="DIR", required=True, help="folder to write to"),
             option(
@@ -190,9 +190,9 @@ COMMANDS = (
             ),
             option(
                 "--query",
-                metavar="SQL",
+                metavar="JSON",
                 type=text,
-                help="query to send to an SQLAlchemy URL; for MongoDB, a filter in JSON",
+                help="filter for a collection of MongoDB",
             ),
             option(
                 "--to",

@@ -61,7 +61,7 @@ def decide_rows(signed: SignedRows, options: Options, report: Callable[[float], 
     long_enough = words >= options.rules.min_words
     following = Following.by(options.rules)
     near = Pairs.none()
-    if METHODS[options.rules.method].keys is not None:
+    if compared.any() and METHODS[options.rules.method].keys is not None:
         finder = _Finder(signed, options, compared, long_enough, report)
         measurer = _Measurer(signed, options, following)
         near = decide(len(words), finder.find, following, measurer.measure)

@@ -5,7 +5,6 @@ Every other module of `bulk` may use them; they use none of those.
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,7 +18,7 @@ from shingling.store import Index
 if TYPE_CHECKING:
     from shingling.sketch import Banding, Halves
 
-INPUT_FORMATS = ("jsonl", "csv", "parquet", "warc", "html", "sql")
+INPUT_FORMATS = ("jsonl", "csv", "parquet", "warc", "html")
 OUTPUT_FORMATS = ("jsonl", "parquet")
 
 
@@ -49,8 +48,7 @@ class Options:
         extractor: takes main texts out of HTML, as `DEDUP_EXTRACTOR`.
         fields: names of the rows' fields.
         format: of all inputs, one of `INPUT_FORMATS`; None goes by the names of the files.
-        query: SQL for inputs that are SQLAlchemy URLs; for those of MongoDB, a filter in extended
-            JSON, or None.
+        query: filter in extended JSON for collections of MongoDB; None takes all documents.
         output: format of the files that are written, one of `OUTPUT_FORMATS`.
         workers: number of processes that read and sign; 0 uses a thread of this one.
         max_bytes: largest row or page; larger ones are bad rows.
@@ -105,9 +103,8 @@ class Options:
             "extractor": self.extractor,
             "fields": list(self.fields),
             "format": self.format,
-            # A query may hold a password, and this is kept with a run.
-            "query": self.query and hashlib.sha256(self.query.encode()).hexdigest(),
             "max_bytes": self.max_bytes,
+            "strict": self.strict,
         }
 
 

@@ -1,4 +1,4 @@
-"""JSON lines and CSV: files with an object in each line, plain or packed.
+"""JSON lines and arrays, and CSV: files with an object in each line, plain or packed.
 
 `files.sources` and the command line read them, a line at a time.
 """
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 BOM = b"\xef\xbb\xbf"
 """What a file in UTF-8 may begin with."""
 
+_BETWEEN_ITEMS = " \t\r\n,[]"
+_READ_AT_ONCE = 1 << 20  # characters of arrays
 _SKIPPED_AT_ONCE = 1 << 20  # bytes, or characters, of a line that is too long
 
 
@@ -96,6 +98,39 @@ def limited_lines(file: IO[bytes], max_bytes: int) -> Iterator[tuple[bytes | Non
         while not line.endswith(b"\n") and (line := file.readline(_SKIPPED_AT_ONCE)):
             length += len(line)
         yield None, length
+
+
+def array_items(file: IO[bytes], max_bytes: int) -> Iterator[tuple[bytes | None, int]]:
+    """Yield the items of JSON arrays that follow each other, as `limited_lines` yields lines.
+
+    Raises:
+        EOFError: the rest is not JSON, is cut off, or is an item that is far too long.
+    """
+    decode = json.JSONDecoder().raw_decode
+    text = io.TextIOWrapper(file, encoding="utf-8-sig", errors="surrogateescape")
+    waiting, at = "", 0
+    try:
+        while True:
+            while waiting[at : at + 1] in _BETWEEN_ITEMS and at < len(waiting):
+                at += 1
+            try:
+                end = decode(waiting, at)[1]
+            except (ValueError, RecursionError) as error:
+                waiting, at = waiting[at:], 0
+                wanted = max(len(waiting), _READ_AT_ONCE)  # an item is not decoded often
+                more = text.read(wanted) if len(waiting) <= max_bytes else ""
+                if more:
+                    waiting += more
+                    continue
+                if not waiting:
+                    return
+                reason = f"not JSON, or an item of more than {max_bytes:,} bytes"
+                raise EOFError(reason) from error
+            item = waiting[at:end].encode("utf-8", "surrogateescape")
+            yield item if len(item) <= max_bytes else None, len(item)
+            at = end
+    finally:
+        text.detach()
 
 
 def json_lines(file: IO[bytes], max_bytes: int = MAX_LINE_BYTES) -> Iterator[Line]:

@@ -7,9 +7,7 @@ import gzip
 import io
 import json
 import os
-import sqlite3
 import sys
-from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -94,25 +92,81 @@ def test_parquet(tmp_path: Path, expected: Result) -> None:
     assert read_lines(tmp_path / "out" / "kept.jsonl")[0]["when"] == "2026-01-02T00:00:00+00:00"
 
 
-def test_a_query(tmp_path: Path, expected: Result) -> None:
-    with closing(sqlite3.connect(tmp_path / "rows.db")) as db, db:
-        db.execute("CREATE TABLE articles (id TEXT, body TEXT, price DECIMAL)")
-        db.executemany(
-            "INSERT INTO articles VALUES (?, ?, 1.5)", [(row["id"], row["text"]) for row in ROWS]
+def as_array(rows: list[dict[str, str]]) -> str:
+    """Rows as Scrapy's feed `items.json` has them."""
+    return "[\n" + ",\n".join(map(json.dumps, rows)) + "\n]"
+
+
+@pytest.mark.parametrize(
+    ("name", "write"),
+    [
+        ("items.json", lambda: as_array(ROWS).encode()),
+        ("appended.json", lambda: (as_array(ROWS[:50]) + as_array(ROWS[50:])).encode()),
+        ("line.json", lambda: json.dumps(ROWS).encode("utf-8-sig")),
+        ("indented.jsonl", lambda: json.dumps(ROWS, indent=4, ensure_ascii=False).encode()),
+        ("items.json.gz", lambda: gzip.compress(as_array(ROWS).encode())),
+        ("items.json.zst", lambda: zstandard(as_array(ROWS).encode())),
+    ],
+)
+def test_arrays_of_json(
+    tmp_path: Path,
+    expected: Result,
+    name: str,
+    write: Callable[[], bytes],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("shingling.bulk.files.sources._PART_BYTES", 700)
+    monkeypatch.setattr("shingling.extraction.lines._READ_AT_ONCE", 100)
+    (tmp_path / name).write_bytes(write())
+    assert bulk(tmp_path / name, tmp_path / "out") == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "total", "reason"),
+    [
+        (as_array(ROWS[:10])[:-30], 9, "cannot be read any further: not JSON"),
+        (as_array(ROWS[:9])[:-1] + ', {"id": }, {}]', 9, "cannot be read any further: not JSON"),
+        (as_array([*ROWS[:9], {"id": "x", "text": "a " * 3000}, *ROWS[9:12]]), 12, "longer than"),
+    ],
+    ids=["cut off", "broken", "too long"],
+)
+def test_what_is_wrong_in_an_array_is_said(
+    tmp_path: Path, text: str, total: int, reason: str
+) -> None:
+    file = tmp_path / "items.json"
+    file.write_text(text, encoding="utf-8")
+    assert summary_of(file, max_bytes=5000).total == total
+    [(line, said)] = reasons(file)
+    assert line == 10
+    assert said.startswith(reason)
+
+
+def test_the_texts_of_a_wet_file_are_rows_with_their_urls(tmp_path: Path) -> None:
+    pytest.importorskip("fastwarc")
+    packed = b""
+    for number in (1, 2, 1):
+        body = article(number).encode()
+        head = (
+            "WARC/1.0\r\nWARC-Type: conversion\r\nContent-Type: text/plain\r\n"
+            f"WARC-Target-URI: https://example.com/{len(packed)}\r\n"
+            f"WARC-Date: 2026-01-01T00:00:00Z\r\nContent-Length: {len(body)}\r\n\r\n"
         )
-    url = f"sqlite:///{tmp_path / 'rows.db'}"
-    options = {"query": "SELECT * FROM articles", "fields": Fields("body", "html", "id")}
-    assert bulk(url, tmp_path / "out", **options) == expected
-    assert read_lines(tmp_path / "out" / "kept.jsonl")[0]["price"] == 1.5
+        packed += gzip.compress(head.encode() + body + b"\r\n\r\n")
+    (tmp_path / "CC.warc.wet.gz").write_bytes(packed)
+    summary = deduplicate([str(tmp_path / "CC.warc.wet.gz")], tmp_path / "out", ALONE)
+    assert (summary.unique, summary.exact) == (2, 1)
+    kept = read_lines(tmp_path / "out" / "kept.jsonl")
+    assert kept[0]["url"] == "https://example.com/0"
+    assert [row["text"] for row in kept] == [article(1), article(2)]
 
 
-@pytest.mark.parametrize("form", ["jsonl", "csv"])
+@pytest.mark.parametrize("form", ["jsonl", "csv", "array"])
 def test_standard_input(
     tmp_path: Path, expected: Result, form: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    text = as_csv(ROWS) if form == "csv" else as_lines(ROWS)
+    text = {"csv": as_csv, "jsonl": as_lines, "array": as_array}[form](ROWS)
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
-    assert bulk("-", tmp_path / "out", format=form) == expected
+    assert bulk("-", tmp_path / "out", format=form.replace("array", "jsonl")) == expected
 
 
 def test_several_inputs_are_one_collection(tmp_path: Path, expected: Result) -> None:
@@ -160,10 +214,7 @@ def test_html_in_a_field(tmp_path: Path) -> None:
     [
         ("missing.jsonl", {}, "missing.jsonl: No such file"),
         ("rows.txt", {}, "tells no format"),
-        ("sqlite:///rows.db", {}, "--query"),
-        ("nonsense://x", {"query": "SELECT 1"}, "cannot be reached"),
-        ("://user:secret@", {"query": "SELECT 1"}, "^not an SQLAlchemy URL; .*articles.db$"),
-        ("sqlite:///rows.db", {"query": "SELECT * FROM absent"}, "query failed: no such table"),
+        ("sqlite:///rows.db", {}, "^of URLs, only those of MongoDB are read"),
         ("-", {"format": "parquet"}, "standard input"),
     ],
 )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import shutil
-import sqlite3
 import traceback
 import unicodedata
 from dataclasses import replace
@@ -249,7 +248,7 @@ URLS = POSTGRES_URLS + OTHER_URLS
 
 @pytest.mark.parametrize("url", [*URLS, f"sqlite:///x.db?key={SECRET}"])
 def test_no_error_shows_a_secret(url: str, tmp_path: Path) -> None:
-    options = Options(query="SELECT id, text FROM rows", workers=0)
+    options = Options(workers=0)
     ways: list[Callable[[], object]] = [partial(Store.open, url)]
     if url in URLS:  # the other one is that of a file
         ways.append(partial(deduplicate, [url], tmp_path, options))
@@ -267,50 +266,15 @@ def test_a_command_shows_no_secret(
     url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    bulk = ("bulk", url, "--out", "out", "--workers", "0")
     for arguments in (
         ("status", "--store", url),
         ("status", f"--stroe={url}"),
         ("status", url),
-        (*bulk, "--query", "SELECT id, text FROM rows"),
-        bulk,
+        ("bulk", url, "--out", "out", "--workers", "0"),
     ):
         done = dedup_command(monkeypatch, *arguments)
         assert done.code == 2, arguments
         assert SECRET not in done.out + done.err
-
-
-def test_a_query_shows_no_secret_where_it_succeeds(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with sqlite3.connect(tmp_path / "rows.db") as connection:
-        connection.execute("CREATE TABLE rows (name TEXT, text TEXT)")
-        text = " ".join(f"word{number}" for number in range(100))
-        connection.executemany(
-            "INSERT INTO rows VALUES (?, ?)", [("a", text), ("b", text), ("c", None)]
-        )
-    url = f"sqlite:///file:{tmp_path / 'rows.db'}?uri=true&vfs_key={SECRET}"
-    query = f"SELECT text FROM rows WHERE '{SECRET}' != ''"
-    store = f"sqlite:///{tmp_path / 'store.db'}"
-    done = dedup_command(
-        monkeypatch,
-        *("bulk", url, "--query", query, "--out", str(tmp_path / "out"), "--workers", "0"),
-        *("--into-store", "--store", store),
-    )
-    assert done.code == 0, done
-    assert "bad rows" in done.out
-    written = [path for path in tmp_path.rglob("*") if path.is_file()]
-    assert {path.name for path in written} >= {"removed.jsonl", "bad.jsonl", "summary.json"}
-    for path in written:
-        assert SECRET.encode() not in path.read_bytes(), path
-    assert SECRET not in done.out + done.err
-
-
-def test_an_interrupted_run_is_continued_only_with_the_same_query() -> None:
-    one, other = (Options(query=query).as_dict() for query in ("SELECT 1", "SELECT 2"))
-    assert one != other
-    assert one == Options(query="SELECT 1").as_dict()
-    assert "SELECT" not in json.dumps(one)
 
 
 def test_settings_are_shown_without_the_url_of_the_store() -> None:

@@ -55,7 +55,7 @@ SECONDS_ALLOWED = 20
 SECONDS_PER_MEGABYTE = 2
 """CPU time that reading an archive may take for each megabyte of it, besides `SECONDS_ALLOWED`."""
 
-_WARC = (".warc", ".warc.gz")
+_WARC = (".warc", ".warc.gz", ".wet", ".wet.gz")
 _TAR = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 _TEXTS = (".txt", ".md")
 _MAX_PART_PAGES, _MAX_PART_BYTES = 64, 1 << 23  # of an answer of a worker
@@ -87,12 +87,14 @@ class Archive(NamedTuple):
         only: patterns of file names inside, or of URLs in a WARC file; none: all.
         base: URL that the names in a tar file are relative to; None gives `file://` URLs.
         max_bytes: larger pages are skipped.
+        texts: whether texts are read, too.
     """
 
     path: Path
     only: Sequence[str]
     base: str | None
     max_bytes: int
+    texts: bool
 
 
 def read_archive(
@@ -102,7 +104,8 @@ def read_archive(
 
     Files that look like HTML are pages, whatever their suffix. Those of a folder come sorted by
     name, entries of archives in their order. One that cannot be read is yielded as a `SkippedPage`
-    in its place. Nothing is written to disk.
+    in its place. So is a link that leaves the folder; other links are left out, as the files that
+    they lead to are read. Nothing is written to disk.
 
     Args:
         path: of the archive.
@@ -115,11 +118,31 @@ def read_archive(
         ArchiveError: the archive does not exist, is of no known kind, or cannot be read any
             further, after the pages before that place. In a folder, such a file is skipped.
     """
-    archive = Archive(path, only, base, max_bytes)
+    found = _read(Archive(path, only, base, max_bytes, texts=False))
+    return (page for page in found if not isinstance(page, SavedText))
+
+
+def read_pages_and_texts(
+    path: Path, max_bytes: int
+) -> Iterator[SavedPage | SavedText | SkippedPage]:
+    """Yield what `read_archive` does, and the texts of a folder and of WET files in their places.
+
+    Args:
+        path: of the archive.
+        max_bytes: larger pages and texts are skipped.
+
+    Raises:
+        ArchiveError: as `read_archive`.
+    """
+    return _read(Archive(path, (), None, max_bytes, texts=True))
+
+
+def _read(archive: Archive) -> Iterator[SavedPage | SavedText | SkippedPage]:
+    path = archive.path
     if not path.exists():
         raise ArchiveError(f"{path} does not exist")
     if path.is_dir():
-        yield from (one for one in _files(archive, texts=False) if not isinstance(one, SavedText))
+        yield from _files(archive)
         return
     try:
         if not path.name.endswith(_TAR + _WARC):
@@ -130,30 +153,17 @@ def read_archive(
         raise ArchiveError(f"{path} cannot be read any further: {error}") from error
 
 
-def read_folder(folder: Path, max_bytes: int) -> Iterator[SavedPage | SavedText | SkippedPage]:
-    """Yield the texts and HTML pages of a folder and of those in it, sorted by name.
-
-    A file that cannot be read is yielded as a `SkippedPage` in its place. So is a link that leaves
-    the folder; other links are left out, as the files that they lead to are read.
-
-    Args:
-        folder: its path.
-        max_bytes: larger files are skipped.
-    """
-    return _files(Archive(folder, (), None, max_bytes), texts=True)
-
-
 def require_content(folder: Path, max_bytes: int) -> None:
     """Check that there is something to read in a folder.
 
     Raises:
         BulkError: there is not.
     """
-    if next(read_folder(folder, max_bytes), None) is None:
+    if next(read_pages_and_texts(folder, max_bytes), None) is None:
         raise BulkError(f"{plain_line(str(folder))}: no file in it is HTML, .txt, .md or .warc")
 
 
-def _files(archive: Archive, *, texts: bool) -> Iterator[SavedPage | SavedText | SkippedPage]:
+def _files(archive: Archive) -> Iterator[SavedPage | SavedText | SkippedPage]:
     """Yield the pages of a folder's files, and its texts if they are asked for."""
     folder = archive.path
     with closing(_ArchiveWorker()) as worker:
@@ -168,7 +178,7 @@ def _files(archive: Archive, *, texts: bool) -> Iterator[SavedPage | SavedText |
                 elif file.name.endswith(_WARC):
                     yield from worker.read(archive._replace(path=file))
                 elif is_chosen(name, archive.only):
-                    yield from _read_file(file, name, archive, texts=texts)
+                    yield from _read_file(file, name, archive)
             except ArchiveError as error:
                 yield SkippedPage(name, f"cannot be read any further: {error}")
             except (OSError, RuntimeError) as error:  # a link to itself
@@ -176,11 +186,11 @@ def _files(archive: Archive, *, texts: bool) -> Iterator[SavedPage | SavedText |
 
 
 def _read_file(
-    file: Path, name: str, archive: Archive, *, texts: bool
+    file: Path, name: str, archive: Archive
 ) -> Iterator[SavedPage | SavedText | SkippedPage]:
     """Yield the page or the text that a file is, if it is one."""
     fetched = saved_time(file.stat().st_mtime)
-    is_text = texts and file.name.lower().endswith(_TEXTS)
+    is_text = archive.texts and file.name.lower().endswith(_TEXTS)
     with file.open("rb") as opened:
         if is_text:
             body = opened.read(archive.max_bytes + 1)
@@ -201,7 +211,7 @@ class _ArchiveWorker:
     def __init__(self) -> None:
         self._worker: Worker | None = None
 
-    def read(self, archive: Archive) -> Iterator[SavedPage | SkippedPage]:
+    def read(self, archive: Archive) -> Iterator[SavedPage | SavedText | SkippedPage]:
         """Yield the pages of an archive.
 
         Raises:
@@ -215,12 +225,16 @@ class _ArchiveWorker:
                 yield page
             part = self._ask(None)
 
-    def _ask(self, archive: Archive | None) -> list[SavedPage | SkippedPage | ArchiveError]:
+    def _ask(
+        self, archive: Archive | None
+    ) -> list[SavedPage | SavedText | SkippedPage | ArchiveError]:
         try:
             if self._worker is None:
                 self._worker = Worker()
                 self._worker.start(Reader())
-            part: list[SavedPage | SkippedPage | ArchiveError] = self._worker.ask(archive)
+            part: list[SavedPage | SavedText | SkippedPage | ArchiveError] = self._worker.ask(
+                archive
+            )
         except WorkerDiedError:
             self.close()
             raise ArchiveError("the process that read it has ended") from None
@@ -241,7 +255,9 @@ class Reader:
         limit_memory(WORKER_MEMORY_BYTES)
         return self.answer
 
-    def answer(self, archive: Archive | None) -> list[SavedPage | SkippedPage | ArchiveError]:
+    def answer(
+        self, archive: Archive | None
+    ) -> list[SavedPage | SavedText | SkippedPage | ArchiveError]:
         """Give the next pages of an archive; none at its end.
 
         Args:
@@ -254,23 +270,25 @@ class Reader:
             size = archive.path.stat().st_size
             limit_time(SECONDS_ALLOWED + SECONDS_PER_MEGABYTE * size // 10**6)
             self._pages = _pages_of(archive, max(UNPACKED_BYTES_ALLOWED, size * MAX_UNPACKED_RATIO))
-        part: list[SavedPage | SkippedPage | ArchiveError] = []
+        part: list[SavedPage | SavedText | SkippedPage | ArchiveError] = []
         size = 0
         for page in self._pages:
             part.append(page)
-            size += len(page.body) if isinstance(page, SavedPage) else 0
+            size += len(page.body) if isinstance(page, SavedPage | SavedText) else 0
             if len(part) == _MAX_PART_PAGES or size >= _MAX_PART_BYTES:
                 break
         return part
 
 
-def _pages_of(archive: Archive, most: int) -> Iterator[SavedPage | SkippedPage | ArchiveError]:
+def _pages_of(
+    archive: Archive, most: int
+) -> Iterator[SavedPage | SavedText | SkippedPage | ArchiveError]:
     """Yield the pages of an archive, up to so many bytes, and what ends it before its end."""
     given = 0
     read = _read_tar if archive.path.name.endswith(_TAR) else _read_warc
     try:
         for page in read(archive):
-            given += len(page.body) if isinstance(page, SavedPage) else 0
+            given += 0 if isinstance(page, SkippedPage) else len(page.body)
             if given > most:
                 raise ArchiveError(f"it gives more than {most:,} bytes, unpacked")
             yield page
@@ -324,8 +342,8 @@ def _read_tar(archive: Archive) -> Iterator[SavedPage | SkippedPage]:
             yield from read_page(data, url, saved_time(entry.mtime), archive.max_bytes)
 
 
-def _read_warc(archive: Archive) -> Iterator[SavedPage | SkippedPage]:
-    """Yield the pages of a WARC file: its successful responses of HTML.
+def _read_warc(archive: Archive) -> Iterator[SavedPage | SavedText | SkippedPage]:
+    """Yield the pages of a WARC file, its successful responses of HTML, and the texts of WET.
 
     Raises:
         ArchiveError: it ends within a record, or fastwarc is not installed.
@@ -338,18 +356,24 @@ def _read_warc(archive: Archive) -> Iterator[SavedPage | SkippedPage]:
         for record in ArchiveIterator(file, record_types=WarcRecordType.any_type, parse_http=False):
             if "Content-Length" not in record.headers:
                 raise ArchiveError("it ends in the middle of a record")
-            if record.record_type != WarcRecordType.response:
+            is_text = archive.texts and record.record_type == WarcRecordType.conversion
+            if not is_text and record.record_type != WarcRecordType.response:
                 continue
             wanted = min(record.content_length, archive.max_bytes + MAX_HEAD_BYTES)
             block = record.reader.read(wanted)
             if len(block) < wanted or not record.content_length:
                 raise ArchiveError("it ends in the middle of a record")
             url = (record.headers.get("WARC-Target-URI") or "").removeprefix("<").removesuffix(">")
-            if not url or not record.is_http or not is_chosen(url, archive.only):
+            if not url or not (record.is_http or is_text) or not is_chosen(url, archive.only):
                 continue
             problem = url_problem(url)
             if problem:
                 yield SkippedPage(url, problem)
+                continue
+            if is_text:
+                fits = record.content_length <= archive.max_bytes
+                text = SavedText(url, block, _date(record), "url")
+                yield text if fits else SkippedPage(url, "too large")
                 continue
             page = _response(block, record.content_length, url, _date(record), archive.max_bytes)
             if page is not None:

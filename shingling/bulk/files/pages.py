@@ -55,17 +55,19 @@ class SavedPage:
 
 @dataclass(frozen=True)
 class SavedText:
-    """A text file of a folder.
+    """A text file of a folder, or a text of a WET file.
 
     Args:
-        name: its path in the folder.
-        body: the bytes of the file.
+        name: its path in the folder, or the URL of the page that it was taken out of.
+        body: its bytes.
         fetched: when it was saved.
+        name_field: field of its row that has the name; None if users choose it.
     """
 
     name: str
     body: bytes
     fetched: datetime
+    name_field: str | None = None
 
 
 @dataclass(frozen=True)

@@ -86,7 +86,7 @@ class StreamedLines(NamedTuple):
 
 
 class Values(NamedTuple):
-    """Rows of CSV or of a query, each with its line; a text says what is wrong with a row."""
+    """Rows of CSV, each with its line; a text says what is wrong with a row."""
 
     values: Sequence[tuple[int, dict[str, Any] | str]]
 
@@ -136,7 +136,10 @@ class Pages(NamedTuple):
                 continue
             values = {"fetched": page.fetched.isoformat()}
             if isinstance(page, SavedText):
-                named = {self.id_field: page.name, self.text_field: decode(page.body)}
+                named = {
+                    page.name_field or self.id_field: page.name,
+                    self.text_field: decode(page.body),
+                }
                 yield RawRow(number, {**named, **values})
                 continue
             encoding = http_content_type_encoding(page.content_type) if page.content_type else None

@@ -5,10 +5,15 @@ from __future__ import annotations
 import io
 import sys
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, TypeAlias, TypeVar
+from typing import IO, TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from shingling.bulk.files.archives import read_archive, read_folder, require_content
+from shingling.bulk.files.archives import (
+    read_archive,
+    read_pages_and_texts,
+    require_content,
+)
 from shingling.bulk.files.mongo import is_mongo_url, mongo_lines
 from shingling.bulk.files.pages import ArchiveError, SavedPage, SavedText, SkippedPage
 from shingling.bulk.files.payloads import (
@@ -21,7 +26,14 @@ from shingling.bulk.files.payloads import (
     broken,
 )
 from shingling.errors import BulkError, require
-from shingling.extraction.lines import BOM, csv_lines, limited_lines, reading_errors, unpacked
+from shingling.extraction.lines import (
+    BOM,
+    array_items,
+    csv_lines,
+    limited_lines,
+    reading_errors,
+    unpacked,
+)
 from shingling.text import plain_line
 
 if TYPE_CHECKING:
@@ -35,12 +47,13 @@ _SUFFIXES = {
     **dict.fromkeys((".jsonl", ".jsonlines", ".ndjson", ".jl", ".json"), "jsonl"),
     ".csv": "csv",
     ".parquet": "parquet",
-    **dict.fromkeys((".warc", ".tar", ".tgz", ".bz2", ".xz"), "warc"),
+    **dict.fromkeys((".warc", ".wet", ".tar", ".tgz", ".bz2", ".xz"), "warc"),
 }
 _MAX_FILE_PARTS = 2048  # of a file of lines: the parts of a very large one are larger
 _MAX_PART_ROWS = 8192
 _MAX_PART_PAGES = 64
 _PARQUET_ROWS_AT_ONCE = 16
+_PEEKED_BYTES = 1 << 10
 _CELL_BYTES = 16  # on the way to a worker, besides its text
 _PART_BYTES = 1 << 23  # of rows that a worker signs at once
 _Item = TypeVar("_Item")
@@ -90,8 +103,7 @@ def sources_of(inputs: Iterable[str], options: Options) -> list[Source]:
     """Open the inputs.
 
     Args:
-        inputs: paths, folders, SQLAlchemy URLs, URLs of collections of MongoDB, or `-` for standard
-            input.
+        inputs: paths, folders, URLs of collections of MongoDB, or `-` for standard input.
         options: with the format, and what it needs.
 
     Raises:
@@ -109,12 +121,12 @@ def _source(name: str, options: Options) -> Source:
         form = options.format or "jsonl"
         if form not in ("jsonl", "csv"):
             raise BulkError(f"standard input is read as jsonl or csv, not as {form}")
-        return Source("-", None, None, lambda: _stream(sys.stdin.buffer, form, options, None))
+        return Source("-", None, None, lambda: _piped(form, options))
     if is_mongo_url(name):
         shown, documents = mongo_lines(name, options.query)
         return Source(shown, None, None, lambda: _documents(documents(), options))
     if "://" in name and not Path(name).exists():
-        return _query(name, options)
+        raise BulkError("of URLs, only those of MongoDB are read; give other rows by a pipe, to -")
     path = Path(name)
     try:
         stat = path.stat()
@@ -125,19 +137,18 @@ def _source(name: str, options: Options) -> Source:
     identity, most = [size, stat.st_mtime_ns], options.max_bytes
     if form == "folder":
         require_content(path, most)
-        return Source(name, identity, None, lambda: _pages(read_folder(path, most), options))
-    if form in ("warc", "html"):
-        return Source(
-            name, identity, None, lambda: _pages(read_archive(path, max_bytes=most), options)
-        )
+    if form in ("folder", "warc"):
+        read = partial(read_pages_and_texts, path, most)
+        return Source(name, identity, None, lambda: _pages(read(), options))
+    if form == "html":
+        pages = partial(read_archive, path, max_bytes=most)
+        return Source(name, identity, None, lambda: _pages(pages(), options))
     if form == "parquet":
         require("parquet", "Parquet", "pyarrow", error=BulkError)
         return Source(name, identity, size, lambda: _parquet(path))
-    if form == "sql":
-        raise BulkError(f"{plain_line(name)}: a query is asked for by an SQLAlchemy URL")
     with path.open("rb") as raw, unpacked(raw) as file:
-        is_packed = not isinstance(file, io.BufferedReader)
-    if form == "jsonl" and not is_packed:
+        has_lines = isinstance(file, io.BufferedReader) and not _is_array(file)
+    if form == "jsonl" and has_lines:
         return Source(name, identity, size, lambda: _lines(path, size), str(path))
     return Source(name, identity, size, lambda: _compressed(path, form, options, size))
 
@@ -176,6 +187,11 @@ def _compressed(path: Path, form: str, options: Options, size: int) -> Iterator[
         yield from _stream(file, form, options, lambda: raw.tell() / max(size, 1))
 
 
+def _piped(form: str, options: Options) -> Iterator[_Shared]:
+    with unpacked(sys.stdin.buffer) as file:
+        yield from _stream(file, form, options, None)
+
+
 def _stream(
     file: IO[bytes], form: str, options: Options, share: Callable[[], float] | None
 ) -> Iterator[_Shared]:
@@ -185,7 +201,8 @@ def _stream(
 
 
 def _json(file: IO[bytes], options: Options) -> Iterator[Payload]:
-    lines = limited_lines(file, options.max_bytes)
+    read = array_items if _is_array(file) else limited_lines
+    lines = read(file, options.max_bytes)
     sized = ((line, 0 if line is None else length) for line, length in lines)
     is_first = True
     for part in _collected(sized, _MAX_PART_ROWS):
@@ -193,6 +210,12 @@ def _json(file: IO[bytes], options: Options) -> Iterator[Payload]:
             part[0] = part[0].removeprefix(BOM)
         is_first = False
         yield StreamedLines(part)
+
+
+def _is_array(file: Any) -> bool:
+    """Whether a file, of which nothing is read yet, begins with an array of JSON."""
+    start: bytes = file.peek(_PEEKED_BYTES)
+    return start.removeprefix(BOM).lstrip().startswith(b"[")
 
 
 def _documents(documents: Iterator[bytes], options: Options) -> Iterator[_Shared]:
@@ -265,42 +288,3 @@ def _pages(
     sized = ((page, 0 if isinstance(page, SkippedPage) else len(page.body)) for page in pages)
     for part in _collected(sized, _MAX_PART_PAGES):
         yield Pages(part, options.fields.text, options.fields.id or "id"), None
-
-
-def _query(url: str, options: Options) -> Source:
-    from sqlalchemy import create_engine, text
-    from sqlalchemy.exc import SQLAlchemyError
-
-    from shingling.store.backends.secrets import Secrets, parse_database_url
-
-    if not options.query:
-        raise BulkError("an SQLAlchemy URL needs --query, such as 'SELECT id, text FROM articles'")
-    parsed = parse_database_url(url)
-    if parsed is None:
-        raise BulkError(
-            "not an SQLAlchemy URL; in a password, @ is written %40; expected one like"
-            " sqlite:///articles.db"
-        )
-    secrets = Secrets.of(parsed)
-    try:
-        engine = create_engine(parsed)
-    except (SQLAlchemyError, ImportError, ValueError, TypeError) as error:
-        reason = plain_line(secrets.hide(str(error)))
-        raise BulkError(f"the database cannot be reached: {reason}") from secrets.cause(error)
-
-    def parts() -> Iterator[_Shared]:
-        try:
-            with engine.connect() as connection:
-                streamed = connection.execution_options(stream_results=True)
-                result = streamed.execute(text(str(options.query))).mappings()
-                for batch in result.partitions(_MAX_PART_ROWS):
-                    rows = [(place, dict(row)) for place, row in enumerate(batch, start=1)]
-                    yield Values(rows), None
-        except SQLAlchemyError as error:
-            reason = plain_line(secrets.hide(str(error.__cause__ or error)))
-            line = f"{secrets.shown}: the query failed: {reason}"
-            raise BulkError(line) from secrets.cause(error)
-        finally:
-            engine.dispose()
-
-    return Source(secrets.shown, None, None, parts)
