@@ -161,7 +161,8 @@ class Verdict:
         reason: why it was skipped (`template`: its text is what its site has on every page);
             `piece` where a near-duplicate is a piece of its original,
             `review` where a review decided; `other_title` and `other_fields` where a page would
-            be a duplicate of another one of its site, but for its title or its item's own fields;
+            be a duplicate of another one, but for its title or its item's own fields;
+            `title_not_in_text` where it would be one, but the titles do not stand in the text;
             `original_gone` where a known duplicate takes the place of its original, which is no
             longer met.
         previous: resemblance to what the page was, where its text changed.
