@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from shingling.arrays import Flags, Hashes, Integers
     from shingling.rules.rules import Rules
+    from shingling.similarity.measures import Overlap
 
 MAX_CANDIDATES_MEASURED = 32
 """Candidates of a page whose texts are compared with its own: the most alike ones."""
@@ -87,6 +88,19 @@ class Following(NamedTuple):
         if method.distance:
             accepted &= np.bitwise_count(simhash ^ others) <= self.rules.simhash_distance
         return accepted
+
+    def contains(self, both: Overlap | None) -> bool:
+        """Whether a page contains an original, and more: then it is not dropped for it.
+
+        Args:
+            both: shingles of the page (a) and of the original (b); None if they are not known.
+        """
+        least = self.rules.containment
+        return (
+            least is not None
+            and both is not None
+            and least * both.b <= both.shared < least * both.a
+        )
 
     def worth_measuring(
         self, equal: Flags, simhash: Hashes, others: Hashes

@@ -162,7 +162,7 @@ class Verdict:
             `piece` where a near-duplicate is a piece of its original,
             `review` if a review decided; `other_title` if a page would be a duplicate of another
             one of its site, but for its title; `other_fields` if it would be one, but for its
-            item's own fields;
+            item's own fields; `title_not_in_text` if the titles do not stand in the text;
             `original_gone` where a known duplicate takes the place of its original, which is no
             longer met.
         previous: resemblance to what the page was, where its text changed.

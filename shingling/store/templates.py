@@ -2,12 +2,10 @@
 
 Pages whose URLs have no host (files) are of one site.
 
-A block of text that pages with different titles show is template. Of a block seen under one
-title so far, the store keeps that title. So that a copy of an article does not turn its
-paragraphs into template, a page teaches nothing by what it shares with one that it is a copy of:
-one with much the same text and the same headline in its title. A long text under another headline
-may be a copy as well (an edited headline) or not (a notice in place of the article): its blocks
-become template under a third headline only.
+A block of text that pages with different titles show is template; a paragraph only once it was
+seen under four titles, so that no single page, and no two that quote it, make template of what
+another one says. Of a block seen under one title so far, the store keeps that title. A page
+teaches nothing by what it shares with one that it is a copy of.
 
 Entries are added in rows, one for each batch that has met something new; many rows of a site are
 merged into one, in which the oldest blocks that have not become template give way.
@@ -24,7 +22,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sqlalchemy import bindparam, delete, insert
 
-from shingling.similarity import nearest
 from shingling.store.model import SplitText
 from shingling.store.schema.site_entries import (
     MAX_OTHER_BLOCKS,
@@ -35,37 +32,30 @@ from shingling.store.schema.site_entries import (
 )
 from shingling.store.schema.statements import select_in
 from shingling.store.schema.tables import site_blocks
-from shingling.store.urls import end_alike, folders_of, site_of
+from shingling.store.urls import site_of
 from shingling.text import (
-    has_same_headline,
-    number_parts,
-    respelled,
-    split_numbering,
     title_key,
     title_parts,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from sqlalchemy import Connection
 
+    from shingling.store.decide.texts import Texts
     from shingling.store.model import Page
     from shingling.store.schema.rows import Row
     from shingling.text import PreparedText
 
-LONG_TEXT = 200  # words from which on a text says more than its title
-LIKELY_COPY = 0.9  # resemblance from which on long texts may be copies under two headlines
-COPY = 0.5  # resemblance from which on pages with one title are copies
-MAX_COPIES = 32  # of a page that are looked at
-
+_PARAGRAPH = 100  # characters from which on a block is one
 # A key becomes template after two titles; three chained keys mean six titles are needed: the
 # site's name is in all titles, a headline only in those of some versions of a page.
 _PART_STEPS = (1, 2, 3)
 _TITLE_STEPS = (4, 5, 6)
+_PARAGRAPH_STEPS = (7, 0)  # after the first title: two more, and one
 
 _MAX_BLOCKS_HELD = 4_000_000  # of all sites: 48 MB
-_SECOND_TITLE = 1 << 63  # added to a block, it is the key of its second title
 _MAX_ROWS = 64  # of a site, from which on they are merged
 _MAX_HOST = 253  # characters
 
@@ -130,22 +120,27 @@ class Site:
         if missing:
             self._titles.update(zip(missing, self.known.titles(missing), strict=True))
 
-    def learn(
-        self, blocks: Sequence[int], title: int, doubtful: Collection[int] = frozenset()
-    ) -> None:
-        """Note blocks of a page with this title (32 bits, not 0).
-
-        What is doubtful becomes template by a third title, not by a second.
-        """
+    def learn(self, blocks: Sequence[int], title: int) -> None:
+        """Note blocks of a page with this title (32 bits, not 0)."""
         self.look_up(blocks)
         for block in blocks:
             before = self._titles[block]
             if before is None:
                 self._note(block, title)
             elif before not in (title, TEMPLATE):
-                if block in doubtful and not self._is_third(block, title):
-                    continue
                 self._note(block, TEMPLATE)
+
+    def learn_text(self, text: PreparedText, without: Collection[int], title: int) -> None:
+        """Note the blocks of a page's text with this title, without some of them."""
+        blocks = text.keys.tolist()
+        self.look_up(blocks)
+        for block, characters in zip(blocks, text.characters.tolist(), strict=True):
+            if block in without:
+                continue
+            if characters < _PARAGRAPH or self._titles[block] in (None, title, TEMPLATE):
+                self.learn([block], title)
+            else:
+                self.learn_chained(block, _PARAGRAPH_STEPS, title)
 
     def _note(self, block: int, title: int) -> None:
         self.fresh[block] = self._titles[block] = title
@@ -156,14 +151,6 @@ class Site:
         if block not in self._titles:
             self.look_up([block])
         return self._titles[block]
-
-    def _is_third(self, block: int, title: int) -> bool:
-        """Whether a block was seen under another second title; note this one if not."""
-        second = block ^ _SECOND_TITLE
-        before = self.title(second)
-        if before is None:
-            self._note(second, title)
-        return before not in (None, title)
 
     def learn_chained(self, key: int, chain: Sequence[int], title: int) -> None:
         """Note a title under the first of a key's chained keys that is not yet template."""
@@ -243,49 +230,25 @@ class Templates:
         """Split a text of a site into what is compared and the template."""
         return self.site(site).split(text)
 
-    def learn(
-        self,
-        row: Row,
-        others: Sequence[Row],
-        blocks_of: Callable[[Row], Collection[int]],
-        former: Row | None = None,
-    ) -> None:
+    def learn(self, row: Row, copies: Sequence[Row], texts: Texts, former: Row | None) -> None:
         """Learn from the blocks and the title of a page that is new or has changed.
 
         Args:
             row: the page, which has a title.
-            others: pages that it may be a copy of.
-            blocks_of: gives the keys of the blocks of a page's text.
+            copies: pages of its site that it may be a copy of.
+            texts: theirs.
             former: the page before it changed.
         """
         site, key = self.site(row.site), title_key(row.title or "")
-        blocks = blocks_of(row)
-        says_nothing = site.is_template(key ^ _TITLE_STEPS[-1])
-        shared = set() if former is None else {*blocks_of(former)}
-        doubtful: set[int] = set()
-        is_copy = False
-        others = [other for other in others if other.site == row.site]
-        parts = site.title_parts(row.title or "") if others else {}
-        for at, estimate in nearest(row.minima, [o.minima for o in others], COPY, MAX_COPIES):
-            other = others[at]
-            if title_key(other.title or "") == key:
-                shared.update(blocks_of(other))
-            elif has_same_headline(parts, site.title_parts(other.title or "")) or are_renamed(
-                row, other, site.title_parts
-            ):
-                shared.update(blocks_of(other))
-                is_copy = True
-            elif (
-                estimate >= LIKELY_COPY
-                and min(row.words, other.words) >= LONG_TEXT
-                and any(site.title(block) not in (None, TEMPLATE) for block in blocks)
-            ):
-                doubtful.update(blocks_of(other))
-        title = _number(row, key) if says_nothing else (key >> 32) or 1
-        site.learn([block for block in blocks if block not in shared], title, doubtful)
-        if not is_copy:
+        main_text, title = texts.of(row), (key >> 32) or 1
+        if main_text is not None:
+            says_nothing = site.is_template(key ^ _TITLE_STEPS[-1])
+            related = copies if former is None else [*copies, former]
+            shared = {block for other in related for block in texts.blocks(other)}
+            site.learn_text(main_text, shared, _number(row, key) if says_nothing else title)
+        if all(title_key(other.title or "") == key for other in copies):
             for part in title_parts(row.title or ""):
-                site.learn_chained(part, _PART_STEPS, (key >> 32) or 1)
+                site.learn_chained(part, _PART_STEPS, title)
 
     def learn_title(self, row: Row) -> None:
         """Learn that a page is like no other: a title of many such pages says nothing."""
@@ -322,22 +285,6 @@ class Templates:
         """Leave what this transaction, which is committed, has read and learned to later ones."""
         for name, site in self._sites.items():
             self.cache.keep(name, site)
-
-
-def are_renamed(a: Row, b: Row, parts_of: Callable[[str], dict[int, int]]) -> bool:
-    """Whether two pages of a site differ in numbering and spelling of their titles only.
-
-    And their URLs end alike. A number that the URL has as well says which page it is:
-    `/lesson-1/quiz` and `/lesson-2/quiz`. `parts_of` gives the keys of the parts of a title.
-    """
-    if not end_alike(a.url, b.url):
-        return False
-    first, second = split_numbering(a.title or ""), split_numbering(b.title or "")
-    own, others = first.number - second.number, second.number - first.number
-    if own & number_parts(folders_of(a.url)) and others & number_parts(folders_of(b.url)):
-        return False
-    title = respelled(second.title, first.title)
-    return has_same_headline(parts_of(first.title), parts_of(title))
 
 
 def split_page(connection: Connection, site: str, text: PreparedText) -> SplitText:

@@ -17,8 +17,11 @@ from shingling import errors
 from shingling.extraction import html, limits, pages, parsed, resiliparse, trafilatura
 from shingling.fetching.learning import changes, looks
 from shingling.plugin import settings as plugin_settings
+from shingling.plugin.items import documents
+from shingling.rules import values
 from shingling.similarity import diff
 from shingling.store import urls
+from shingling.store.decide import alike
 from shingling.text import canonical, folding, prepared, titles
 from shingling.text.languages import packs
 from shingling.tuning import pairs
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 _LANGUAGE_CODE = r"([a-zA-Z]{2,3})(?![a-zA-Z])"
+_SPLIT, _SIGNS = r"[.,]", r"[-+−'’\s]"
 _AS_WRITTEN = r"f'(?<!\\w){re.escape(value)}(?!\\w)'"
 
 # Each pattern, and what is done with it.
@@ -35,6 +39,7 @@ _USES: dict[str, Callable[[Any], Any]] = {
     "errors._USER_AND_PASSWORD": errors._USER_AND_PASSWORD.findall,
     "errors._PASSWORD_PARAMETER": errors._PASSWORD_PARAMETER.findall,
     "extraction.html._HTML": html._HTML.match,
+    "extraction.html._NOSCRIPT": lambda page: html._NOSCRIPT.sub("", page),
     "extraction.html._CONTROL_REFERENCE": html._CONTROL_REFERENCE.findall,
     "extraction.limits._TAG": limits._TAG.match,
     "extraction.limits._TAG_START": limits._TAG_START.search,
@@ -57,6 +62,17 @@ _USES: dict[str, Callable[[Any], Any]] = {
     "store.urls._USUAL": urls._USUAL.match,
     "store.urls._PATH": urls._PATH.match,
     "store.urls._INDEX": urls._INDEX.fullmatch,
+    "plugin.items.documents._TAG": lambda text: documents._TAG.sub(" ", text),
+    f"rules.values {_SPLIT}": re.compile(_SPLIT).split,
+    f"rules.values {_SIGNS}": re.compile(_SIGNS).findall,
+    r"rules.values \D": re.compile(r"\D").findall,
+    "rules.values._CLOCK": values._CLOCK.search,
+    "rules.values._DATE": values._DATE.fullmatch,
+    "rules.values._DIGITS": values._DIGITS.findall,
+    "rules.values._GROUPS": values._GROUPS.findall,
+    "rules.values._LETTERS": values._LETTERS.findall,
+    "rules.values._MONTH": values._MONTH.match,
+    "store.decide.alike._NUMBER": alike._NUMBER.findall,
     "text.prepared._NUMBER": prepared._NUMBER.findall,
     "text.prepared._LETTER": prepared._LETTER.search,
     "extraction.pages._FORMATTING_TAG": pages._FORMATTING_TAG.findall,
@@ -71,11 +87,7 @@ _USES: dict[str, Callable[[Any], Any]] = {
     "text.folding._HALF_SPACE": folding.resolved,
     "text.folding._DOTTED_I": lambda text: folding._DOTTED_I.sub("i", text),
     "text.titles._NUMBERING": titles._NUMBERING.match,
-    "text.titles._FIRST_WORD": titles._FIRST_WORD.match,
     "text.titles._DIGIT": titles._DIGIT.search,
-    "text.titles._SPELLED": titles._SPELLED.fullmatch,
-    "text.titles._HYPHEN": lambda title: titles._HYPHEN.sub("", title),
-    "text.titles._NUMBER_PART": titles._NUMBER_PART.findall,
     "text.titles._SEPARATOR": lambda title: titles._SEPARATOR.split(" ".join(title.split())),
     "text.titles._PUNCTUATION": titles._PUNCTUATION.findall,
     "text.titles._ONLY_MARKS": titles._ONLY_MARKS.fullmatch,

@@ -66,7 +66,7 @@ def test_a_footer_makes_no_duplicates_and_a_wall_is_skipped(project: Project) ->
 def url(tmp_path: Path) -> str:
     """Return a store in which a site's footer was learned, and an article has a copy."""
     url = f"sqlite:///{tmp_path / 'dedup.db'}"
-    copy = Page("https://b.example/1", lines(article(1, 60) + " added words"), title="Copied")
+    copy = Page("https://b.example/1", lines(article(1, 60) + " added words"))
     with Store.open(url) as store:
         verdicts = store.check([*map(page, range(3)), copy])
     assert [verdict.status for verdict in verdicts] == ["new", "new", "new", "near"]

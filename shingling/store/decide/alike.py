@@ -2,12 +2,15 @@
 
 On one site, another title is strong evidence for another document: two pages of a reference
 manual differ in little else. Only a long text says more than its title, which may be an edited
-headline.
+headline. On any site, a text in which the titles do not stand is not what these pages are about: it
+is a notice, a consent text or a list of other pages.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from itertools import compress
 from operator import itemgetter
 from typing import TYPE_CHECKING, TypeVar
 
@@ -19,8 +22,15 @@ from shingling.similarity.following import MAX_CANDIDATES_MEASURED, Following
 from shingling.store.decide.batch import Decision
 from shingling.store.decide.fields import differing_fields
 from shingling.store.model import is_template
-from shingling.store.templates import LIKELY_COPY, LONG_TEXT, are_renamed
-from shingling.text import differ_in_numbers_only, has_same_headline, title_key, title_parts
+from shingling.store.urls import end_alike, folders_of
+from shingling.text import (
+    differ_in_numbers_only,
+    has_same_headline,
+    scripts,
+    split_numbering,
+    title_key,
+    title_share,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,24 +40,32 @@ if TYPE_CHECKING:
     from shingling.store.decide.texts import Alike
     from shingling.store.index import Signed
     from shingling.store.schema.rows import Row
+    from shingling.text import PreparedText
 
 _S = TypeVar("_S", bound="Signed")
 
+LONG_TEXT = 200  # words from which on a text says more than its title
+LIKELY_COPY = 0.9  # resemblance from which on long texts may be copies under two headlines
+
+_LEAST_TITLE = 0.5  # share of a title, of which more stands in a text on what it names
 _LEAST_SHARE = 0.25  # of a page on another site that its piece makes up: it claims four at most
+_NUMBER = re.compile(r"\d+|[^\W\d_]+")
+
+_NEARLY_ALL = 0.7  # resemblance from which on what two texts do not share tells little
 _SAME_PAGE = 0.8  # resemblance of whole texts at which pages of a site with one title are one
 
 
 @dataclass
 class Passed:
-    """Originals that a page could follow, and does not: whether one was passed over.
+    """Originals that a page could follow, and does not: why one was passed over.
 
     Args:
-        other_title: for its title.
+        title: why, if for its title.
         other_fields: since the item of the page says something else; how it would be followed, and
             what says something else.
     """
 
-    other_title: bool = False
+    title: str | None = None
     other_fields: Decision | None = None
 
     def for_fields(self, decision: Decision, fields: Sequence[str]) -> None:
@@ -81,8 +99,8 @@ def choose_exact(
         if row.words < batch.rules.min_words and not _have_one_title(row, twin, batch):
             continue
         alike = 1.0 if twin is head else twin.resemblance or 0.0
-        if are_two(row, twin, 1.0, batch) or are_two(row, head, alike, batch):
-            passed.other_title = True
+        if reason := apart(row, twin, 1.0, batch) or apart(row, head, alike, batch):
+            passed.title = reason
             continue
         decision = Decision("exact", head, 1.0, 1.0, None if twin is head else twin)
         fields = differing_fields(row, head, batch.rules)
@@ -102,9 +120,9 @@ def choose(row: Row, candidates: Sequence[Row], batch: Batch, passed: Passed) ->
     fields = [differing_fields(row, other, batch.rules) for other in accepted]
     equal = [other for other, differing in zip(accepted, fields, strict=True) if not differing]
     decision = _most_alike(row, equal, batch, passed)
-    apart = [other for other, differing in zip(accepted, fields, strict=True) if differing]
-    if decision is None and apart:
-        without = _most_alike(row, apart, batch, passed, any_of_them=True)
+    others = [other for other, differing in zip(accepted, fields, strict=True) if differing]
+    if decision is None and others:
+        without = _most_alike(row, others, batch, passed, any_of_them=True)
         if without is not None and without.original is not None:
             passed.for_fields(without, differing_fields(row, without.original, batch.rules))
     return decision
@@ -131,8 +149,10 @@ def _most_alike(
             return None
         if not alike.resemblance and is_only_template(other, batch):
             return None
-        if are_two(row, other, alike.resemblance, batch):
-            passed.other_title = True
+        if following.contains(batch.texts.overlap(row, other)):
+            return None
+        if reason := apart(row, other, alike.resemblance, batch):
+            passed.title = reason
             return None
         return None if not following.least and batch.texts.are_forged(row, other) else alike
 
@@ -164,8 +184,8 @@ def contained(
             continue
         if both.a > both.b:
             contains = max(contains, (both.containment, other.url), key=itemgetter(0))
-        elif are_two(row, other, both.containment, batch):
-            passed.other_title = True
+        elif reason := apart(row, other, both.containment, batch):
+            passed.title = reason
         else:
             decision = Decision("near", other, both.resemblance, both.containment)
             if fields := differing_fields(row, other, batch.rules):
@@ -175,60 +195,104 @@ def contained(
     return piece, contains[1] if piece is None else None
 
 
-def are_two(row: Row, other: Row, alike: float, batch: Batch) -> bool:
-    """Whether two pages are two documents by their titles, however alike they are.
+def apart(row: Row, other: Row, alike: float, batch: Batch) -> str | None:
+    """Why two pages are two documents by their titles, however alike they are; None if one.
 
     On one site, pages with other titles are one only if both are long, without the site's
     template, and their texts are the same; or nearly so, and neither the texts nor the titles
-    differ in numbers and symbols alone. Titles that differ in numbering and spelling only are one
-    where the texts are nearly the same, however short they are.
+    differ in numbers and symbols alone. On any site, the titles must stand in the texts. Titles
+    that differ in numbering only are one where the texts are nearly the same, however short they
+    are.
 
     Args:
         row: one of them.
         other: the other one.
         alike: the resemblance of their texts, or their containment.
         batch: where they are.
+
+    Returns:
+        The reason of a verdict.
     """
-    if row.site != other.site or _have_one_title(row, other, batch) is not False:
-        return False
-    if alike >= _SAME_PAGE and _are_renamed(row, other, batch):
-        return False
-    if min(_words_left(row, batch), _words_left(other, batch)) < LONG_TEXT:
-        return True
-    if row.text_hash == other.text_hash:
-        return False
-    if alike < LIKELY_COPY or differ_in_numbers_only(row.title or "", other.title or ""):
-        return True
+    if _have_one_title(row, other, batch) is not False:
+        return None
     first, second = batch.texts.of(row), batch.texts.of(other)
+    titles = row.title or "", other.title or ""
+    if row.site == other.site:
+        if alike >= _SAME_PAGE and _are_renamed(row, other, batch):
+            return None
+        if min(_words_left(row, batch), _words_left(other, batch)) < LONG_TEXT:
+            return "other_title"
+        if row.text_hash != other.text_hash:
+            if alike < LIKELY_COPY or differ_in_numbers_only(*titles):
+                return "other_title"
+            if first and second and differ_in_numbers_only(first.text, second.text):
+                return "other_title"
     if first is None or second is None:
-        return False
-    return differ_in_numbers_only(first.text, second.text)
+        return None
+    shown = first.text, second.text
+    if alike < _NEARLY_ALL:
+        shown = _in_common(first, second), _in_common(second, first)
+    if _is_about(titles[0], shown[1]) and _is_about(titles[1], shown[0]):
+        return None
+    return "title_not_in_text"
+
+
+def _is_about(title: str, text: str) -> bool:
+    """Whether more than half of a title stands in a text."""
+    return title_share(title, text) > _LEAST_TITLE
+
+
+def _in_common(text: PreparedText, other: PreparedText) -> str:
+    """Lines of a text that another one has too, if they are most of it; else all of it."""
+    is_shared = np.isin(text.keys, other.keys)
+    if 2 * text.characters[is_shared].sum() < text.characters.sum():
+        return text.text
+    return "\n".join(compress(text.lines, is_shared.tolist()))
+
+
+def is_version(row: Row, other: Row, batch: Batch) -> bool:
+    """Whether two pages of one site are versions of one page, by titles and whole texts."""
+    is_titled = _have_one_title(row, other, batch)
+    if is_titled is not False:
+        return bool(is_titled)
+    alike = batch.texts.measure(row, other, whole=True).resemblance
+    return alike >= _SAME_PAGE and apart(row, other, alike, batch) is None
 
 
 def _have_one_title(a: Row, b: Row, batch: Batch) -> bool | None:
-    """Whether two pages of a site have one title or headline; None where one has no title."""
+    """Whether two pages have one title or headline; None where one has no title."""
     keys = title_key(a.title or ""), title_key(b.title or "")
     if not all(keys):
         return None
     if keys[0] == keys[1]:
         return True
-    if batch.templates is None:
-        return has_same_headline(title_parts(a.title or ""), title_parts(b.title or ""))
-    site = batch.templates.site(a.site)
-    return has_same_headline(site.title_parts(a.title or ""), site.title_parts(b.title or ""))
+    parts = batch.title_parts(a.site)
+    return has_same_headline(parts(a.title or ""), parts(b.title or ""))
 
 
 def are_one(a: Row, b: Row, batch: Batch) -> bool:
-    """Whether two pages are of one site and have one title, apart from numbering and spelling."""
+    """Whether two pages are of one site and have one title, apart from numbering."""
     return a.site == b.site and (_have_one_title(a, b, batch) is True or _are_renamed(a, b, batch))
 
 
 def _are_renamed(a: Row, b: Row, batch: Batch) -> bool:
-    """Whether the titles of two pages of a site differ in numbering and spelling only."""
-    templates = batch.templates
-    return are_renamed(
-        a, b, title_parts if templates is None else templates.site(a.site).title_parts
-    )
+    """Whether the titles of two pages of a site differ in numbering or script only.
+
+    Their URLs end alike.
+    A number that the URL has as well says which page it is: `/lesson-1/quiz` and `/lesson-2/quiz`.
+    """
+    if not end_alike(a.url, b.url):
+        return False
+    (first, title), (second, other) = split_numbering(a.title or ""), split_numbering(b.title or "")
+    if _is_in_folders(first, a) and _is_in_folders(second, b):
+        return False
+    parts = batch.title_parts(a.site)
+    return scripts(title) != scripts(other) or has_same_headline(parts(title), parts(other))
+
+
+def _is_in_folders(number: str, row: Row) -> bool:
+    found = _NUMBER.findall(folders_of(row.url).casefold())
+    return number.casefold() in (part.lstrip("0") for part in found)
 
 
 def is_only_template(row: Row, batch: Batch) -> bool:

@@ -20,10 +20,10 @@ from shingling.store.schema.rows import COLUMNS, Row, extracted, row_of, url_key
 from shingling.store.schema.statements import among, chunked, select_in
 from shingling.store.schema.tables import LIVE, reviews
 from shingling.store.templates import Templates
-from shingling.text import title_key
+from shingling.text import title_key, title_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from sqlalchemy import Connection
 
@@ -418,6 +418,10 @@ class Batch:
     def likely_wholes(self, row: Row) -> list[Row]:
         """Originals of the row's scope that it may be a piece of, or contain."""
         return self._originals(row, self.lookup.likely_wholes(self.sample(row)))
+
+    def title_parts(self, site: str) -> Callable[[str], dict[int, int]]:
+        """Give what finds the parts of a title, without those that many titles of a site have."""
+        return title_parts if self.templates is None else self.templates.site(site).title_parts
 
     def of_text(self, text_hash: bytes) -> list[Row]:
         """Rows that have a text, oldest first."""

@@ -15,24 +15,26 @@ from shingling.store.decide.alike import (
     choose_exact,
     contained,
     is_only_template,
+    is_version,
 )
-from shingling.store.decide.batch import Decision
+from shingling.store.decide.batch import Decision, Met
 from shingling.store.decide.fields import differing_fields
 from shingling.store.decide.groups import follow, lead_again, leave, regroup
 from shingling.store.model import DAY, Verdict, fetched_at
 from shingling.store.schema.rows import GONE
-from shingling.store.templates import COPY, MAX_COPIES
 from shingling.text import title_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from shingling.sketch import Signature
-    from shingling.store.decide.batch import Batch, Met
+    from shingling.store.decide.batch import Batch
     from shingling.store.model import Page
     from shingling.store.schema.rows import Row
 
 _NEWEST_DUPLICATES = 32  # of one original, that a page may be a copy of
+_COPY = 0.5  # resemblance from which on pages with one title are copies
+_MAX_COPIES = 32  # of a page that are looked at
 
 
 def decide(page: Page, signature: Signature | None, batch: Batch) -> Verdict:
@@ -118,7 +120,22 @@ def _unchanged(row: Row, last_run: int | None, now: int, batch: Batch) -> Verdic
         if fields:  # it says what it did not say before
             status = row.status
             decision = decision._replace(reason="other_fields", fields=fields)
+        elif not _still_follows(row, head, batch):  # what they share is template by now
+            batch.read_again_for([row])
+            leave(row, batch)
+            decision = place(row, now, batch)
+            if decision.original is not None:
+                status = decision.status
     return _verdict(row, status, decision, batch)
+
+
+def _still_follows(row: Row, head: Row, batch: Batch) -> bool:
+    """Whether a known duplicate follows its original by the templates and titles of now."""
+    if row.reason == "piece" or batch.templates is None:
+        return True
+    twin = batch.compared_with(row) or head
+    met = Met(same_text=[(twin, head)] if row.status == "exact" else (), candidates=[head])
+    return _decide_by(row, head.last_seen, batch, met).original is head
 
 
 def _is_gone(head: Row, last_run: int | None, batch: Batch) -> bool:
@@ -198,10 +215,17 @@ def _learn(row: Row, former: Row | None, met: Met, batch: Batch) -> None:
     originals = (*(head for _, head in met.same_text), *met.candidates)
     heads = [*{head.id: head for head in originals if head is not row}.values()]
     others = {other.id: other for other in (*(twin for twin, _ in met.same_text), *heads)}
-    for at, _ in nearest(row.minima, [head.minima for head in heads], COPY, MAX_COPIES):
-        newest = batch.members(heads[at], _NEWEST_DUPLICATES)
+    for head in _nearest(row, heads):
+        newest = batch.members(head, _NEWEST_DUPLICATES)
         others.update((member.id, member) for member in newest if member is not row)
-    batch.templates.learn(row, [*others.values()], batch.texts.blocks, former)
+    of_site = [other for other in others.values() if other.site == row.site]
+    copies = [other for other in _nearest(row, of_site) if is_version(row, other, batch)]
+    batch.templates.learn(row, copies, batch.texts, former)
+
+
+def _nearest(row: Row, others: Sequence[Row]) -> list[Row]:
+    found = nearest(row.minima, [other.minima for other in others], _COPY, _MAX_COPIES)
+    return [others[at] for at, _ in found]
 
 
 @dataclass
@@ -261,11 +285,23 @@ def place(
         met: what it meets; None looks it up.
         counts: which originals count; None: all.
     """
+    decision = _decide_by(row, now, batch, met or batch.meet(row), counts)
+    batch.place(row, decision)
+    return decision
+
+
+def _decide_by(
+    row: Row,
+    now: int,
+    batch: Batch,
+    met: Met,
+    counts: Callable[[Row], bool] | None = None,
+) -> Decision:
+    """Decide a page by what it meets."""
     # What other pages of its site show too says nothing of a page, except that it is the same as
     # one with its title.
-    is_template = is_only_template(row, batch)
     split = batch.texts.split(row)
-    case = _Case(row, now, batch, met or batch.meet(row), is_template, counts)
+    case = _Case(row, now, batch, met, is_only_template(row, batch), counts)
     decision = (
         _reviewed(case)
         or _same_text(case)
@@ -275,7 +311,6 @@ def place(
         or _piece(case)
         or _new(case)
     )
-    batch.place(row, decision)
     return decision if split is None else decision._replace(template=split.template_share)
 
 
@@ -352,5 +387,4 @@ def _new(case: _Case) -> Decision:
             candidates=count,
             contains=case.contains,
         )
-    reason = "other_title" if case.passed.other_title else None
-    return Decision("new", reason=reason, candidates=count, contains=case.contains)
+    return Decision("new", reason=case.passed.title, candidates=count, contains=case.contains)

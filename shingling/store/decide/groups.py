@@ -9,7 +9,7 @@ import numpy as np
 from shingling.rules import METHODS
 from shingling.similarity.following import Following
 from shingling.sketch import FUNCTIONS
-from shingling.store.decide.alike import Passed, are_two, choose, contained
+from shingling.store.decide.alike import Passed, apart, choose, contained
 from shingling.store.decide.batch import Decision
 from shingling.store.decide.fields import differing_fields
 from shingling.store.decide.write import delete_rows, write_batch
@@ -168,7 +168,7 @@ def _follow_one(
             return follow(row, head, batch)
     for head in heads:
         is_other = head.text_hash != row.text_hash or head.id in excluded
-        if is_other or are_two(row, head, 1.0, batch):
+        if is_other or apart(row, head, 1.0, batch):
             continue
         if not differing_fields(row, head, batch.rules):
             return Decision("exact", head, 1.0, 1.0)

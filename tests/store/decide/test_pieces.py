@@ -73,6 +73,18 @@ def test_a_page_that_collects_the_articles_of_another_site_takes_none_of_them(st
     assert (verdict.status, verdict.original) == ("exact", "https://a.example/17")
 
 
+@pytest.mark.parametrize("length", [120, 210, 300])
+def test_a_page_that_contains_a_stored_original_is_kept_and_leads_those_that_come_later(
+    store: Store, length: int
+) -> None:
+    whole = LONG[:400]
+    pages = [page("cut", text(whole[:length])), page("whole", text(whole))]
+    cut, full, later = store.check([*pages, page("later", text(ending(whole, 1, 9)))])
+    assert (cut.status, full.status, full.original) == ("new", "new", None)
+    assert full.contains == "https://a.example/cut"
+    assert (later.status, later.original) == ("near", "https://a.example/whole")
+
+
 def test_pages_that_share_less_than_the_containment_are_originals(store: Store) -> None:
     half = page("half", text([*LONG[100:160], *words("own", 60)]))
     verdicts = store.check([page("long", text(LONG)), half])

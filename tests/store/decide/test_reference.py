@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
+import shingling.store.decide.alike
 import shingling.store.templates
 from shingling import Page, Rules, Store, Verdict, sign
 from shingling.sketch import shingle_words, winnow
@@ -144,8 +145,9 @@ TITLES = (None, "Rain falls", "rain falls!", "Rain falls 2", "Flooded")
 
 @pytest.fixture
 def nothing_learned() -> Iterator[None]:
-    """Have sites teach nothing: what they do teach has a test of its own."""
+    """Have sites teach nothing, and titles stand in all texts: both have tests of their own."""
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(shingling.store.decide.alike, "title_share", lambda *_: 1.0)
         for name in ("learn", "learn_title"):
             patch.setattr(shingling.store.templates.Templates, name, lambda *_: None)
         yield
@@ -442,8 +444,16 @@ class Dictionaries:
         return [
             head
             for head in heads
-            if len(head.text.split()) >= LEAST and are_near(known.text, head.text, self.rules)
+            if len(head.text.split()) >= LEAST
+            and are_near(known.text, head.text, self.rules)
+            and not self.is_whole(known.text, head.text)
         ]
+
+    def is_whole(self, a: str, b: str) -> bool:
+        """Return whether a text contains another one, and more."""
+        first, second, least = shingles(a), shingles(b), self.rules.containment
+        shared = len(first & second)
+        return least is not None and least * len(second) <= shared < least * len(first)
 
     def part_of(
         self, known: Known, others: list[Known], likely: Callable[[str, str], float], *, whole: bool

@@ -42,7 +42,9 @@ def short_article(name: str) -> list[str]:
 
 
 def footer(site: str, count: int = 2) -> list[str]:
-    return lines(f"footer {site}", count)
+    """Return lines of six words, which are no paragraphs, from so many of `lines`."""
+    said = " ".join(lines(f"footer {site}", count)).split()
+    return [" ".join(said[at : at + 6]) for at in range(0, len(said), 6)]
 
 
 def headline(name: str) -> str:
