@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial, reduce
 from itertools import accumulate
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ from uuid import uuid4
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession, functions as f
 
-from shingling.bulk.options import Fields, Options, Problem, Summary, keys_of
+from shingling.bulk.options import Options, Problem, Summary, keys_of
 from shingling.bulk.output import MAX_PROBLEMS_SHOWN, REPEATED_ID_REASON
 from shingling.bulk.pairs import MAX_ROWS
 from shingling.bulk.spark.near import DUPLICATES, NearDuplicates
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from pyspark.sql import Column
 
 _ROW, _FILE, _LINE, _INPUT = (f"shingling_{name}" for name in ("row", "file", "line", "input"))
-_EXPORT_COLUMNS = {"id", "url", "text", "text_hash", "simhash", "minima", "original_id"}
 _ROW_BITS = 33  # of Spark's own numbers, behind that of the partition
 _RESULT_FOLDERS = ("kept", "removed", "groups", "bad", "summary")
 
@@ -131,8 +130,7 @@ def deduplicate_parquet(
 
     Args:
         spark: the session.
-        inputs: paths, URIs or globs of files and folders; of the export of a store, the ids are
-            the URLs of the pages, and the order is that in which they were stored.
+        inputs: paths, URIs or globs of files and folders.
         out: folder for `kept`, `removed`, `groups` and `bad`, each a folder of Parquet files, and
             for `summary`, a folder with a JSON file.
         options: as for `deduplicate_frame`.
@@ -151,10 +149,6 @@ def deduplicate_parquet(
         if files.exists(path):
             raise BulkError(f"{plain_line(out)}: {name} is there, of another run")
     rows = _read(spark, inputs)
-    if options.fields.id is None and set(rows.columns) >= _EXPORT_COLUMNS:
-        rows = rows.where(f.col("id").isNotNull())  # the others are no pages
-        options = replace(options, fields=Fields(options.fields.text, options.fields.html, "url"))
-        columns = columns or [_INPUT, "id"]
     _require_columns(rows, [options.fields.text, *columns])
     work = Work(spark, f"{out}/work")
     try:
