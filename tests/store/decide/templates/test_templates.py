@@ -297,7 +297,7 @@ def test_verdicts_do_not_depend_on_the_size_of_batches(file: Path, rules: Rules)
     for _ in range(48):
         site = random_.choice((A, B, C))
         which = random_.randrange(24)
-        body = article(f"{which}")[: random_.choice((2, 4, 5))]
+        body = article(f"{which}")[: random_.choice((0, 2, 4, 5))]
         title = random_.choice(
             (headline(f"{which}"), headline(f"{which}") + " | " + site, "The Site", None)
         )
@@ -310,7 +310,7 @@ def test_verdicts_do_not_depend_on_the_size_of_batches(file: Path, rules: Rules)
             verdicts = check(store, pages, rules, size)
         verify(path)
         found.append([(verdict, verdict.template) for verdict in verdicts])
-    assert {*statuses(verdict for verdict, _ in found[0])} >= {"new", "near", "exact"}
+    assert {*statuses(verdict for verdict, _ in found[0])} >= {"new", "near", "exact", "skipped"}
     assert found[0] == found[1]
 
 
