@@ -49,7 +49,7 @@ _SHOWN = 10  # of what is wrong
 EXPLAINED = {
     "broken answers": r"Gave up retrying <GET \S+> .failed 3 times.: (.*ConnectionDone.*)?$",
     "the first of these answers": r"Got data loss in",
-    "URLs of canonical links that are another page's": r"not_its_page",
+    "URLs of canonical links that are another page's": r"url_mismatch",
     "bodies that Scrapy cannot unpack": r"(decompress|gzip|deflate|zlib)",
     "most pages of this part have hardly any text": r"Dedup did not compare \d+ of \d+ items",
     "redirects to URLs that are none": r"(Ignoring|Redirect)",

@@ -42,8 +42,8 @@ class Options:
     """How a collection is deduplicated.
 
     Args:
-        rules: what is a duplicate; `templates` and `window_days` do not apply to rows and are
-            switched off.
+        rules: what is a duplicate; `templates` and `original_max_age_days` do not apply to rows
+            and are switched off.
         scheme: how texts are signed.
         extractor: takes main texts out of HTML, as `DEDUP_EXTRACTOR`.
         fields: names of the rows' fields.
@@ -75,7 +75,9 @@ class Options:
     strict: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "rules", replace(self.rules, templates=False, window_days=None))
+        object.__setattr__(
+            self, "rules", replace(self.rules, templates=False, original_max_age_days=None)
+        )
         if self.rules.containment is not None:
             raise BulkError(
                 "pieces (DEDUP_CONTAINMENT) are not looked for in whole collections:"

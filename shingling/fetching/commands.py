@@ -112,7 +112,7 @@ def _list(options: CommandOptions, session: Session, rules: list[UrlRule]) -> in
     )
     if estimate is not None:
         print_lines(
-            f"of {estimate['tried']:,} pages that were looked at anyway,"
+            f"of {estimate['checked']:,} pages that were looked at anyway,"
             f" {estimate['lost']:,} would have been lost"
             f" ({estimate['low']:.2%} to {estimate['high']:.2%})"
         )
@@ -139,12 +139,12 @@ def _estimate(session: Session) -> dict[str, Any] | None:
     from shingling.store import Store
 
     runs = Store(session).runs(_RUNS_LOOKED_AT)
-    tried = sum(run.counts.get("fetch_tried", 0) for run in runs)
+    tried = sum(run.counts.get("fetch_checked", 0) for run in runs)
     lost = sum(run.counts.get("fetch_would_lose", 0) for run in runs)
     if not tried:
         return None
     low, high = interval(lost, tried)
-    return {"tried": tried, "lost": lost, "low": round(low, 6), "high": round(high, 6)}
+    return {"checked": tried, "lost": lost, "low": round(low, 6), "high": round(high, 6)}
 
 
 def _forget(options: CommandOptions, session: Session, site: str) -> int:

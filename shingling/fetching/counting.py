@@ -56,7 +56,7 @@ class FetchCounts:
 
     def of_run(self) -> dict[str, int]:
         """Take the counts that the store keeps with the run."""
-        names = ("skipped", "would_skip", "explored", "tried", "would_lose")
+        names = ("skipped", "would_skip", "explored", "checked", "would_lose")
         return {f"fetch_{name}": self._counts[name] for name in names if self._counts[name]}
 
     def end(self, rules: list[UrlRule]) -> None:
@@ -72,8 +72,8 @@ class FetchCounts:
             done,
             active,
             counts["explored"],
-            lost(counts["would_lose"], counts["tried"]),
-            f"; {counts['made_again']} were made after all" if counts["made_again"] else "",
+            lost(counts["would_lose"], counts["checked"]),
+            f"; {counts['refetched']} were made after all" if counts["refetched"] else "",
             extra={"spider": self._crawler.spider},
         )
 

@@ -200,12 +200,12 @@ class FetchMiddleware:
         learner = self._shared.learner
         counts = skip is None or skip.explore  # the others are only observed
         if skip is not None:
-            self._counts.add("tried")
+            self._counts.add("checked")
             if learner.note(page, skip, counts=False) and not is_copy:
                 self._counts.add("would_lose")
         if not counts:
             return
-        self._counts.add("noted")
+        self._counts.add("learned_from")
         self._unlearn(learner.note(page, skip))
         for url in learner.second_looks():
             if self._has_ended or not self._notes.start(partial(self._look_again, url), 0, _done):

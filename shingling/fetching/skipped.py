@@ -106,7 +106,7 @@ class SkippedRequests:
             except RuntimeError:  # the spider is closed; a job makes it when it goes on
                 return
             del self._kept[url]
-            self._counts.add("made_again")
+            self._counts.add("refetched")
 
     def _is_owed(self, one: Skipped, changes: set[str] | None) -> bool:
         """Whether a request is to be made after all.

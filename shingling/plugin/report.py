@@ -50,7 +50,7 @@ ADVICE = {
     "no_url": "name the field that holds their URL in DEDUP_URL_FIELD",
     "not_html": "their responses are not HTML: name the field that holds their text in"
     " DEDUP_TEXT_FIELD",
-    "not_its_page": "they have the URL of another page than the one that they were yielded from, or"
+    "url_mismatch": "they have the URL of another page than the one that they were yielded from, or"
     " were begun elsewhere and carried to it by its request, without its URL: where it is their"
     " own page, give them its URL (DEDUP_URL_FIELD), else a text of their own (DEDUP_TEXT_FIELD)",
     "short": "their texts have fewer words than DEDUP_MIN_WORDS, and are compared only with the"
@@ -152,9 +152,9 @@ class Report:
             self._store_error = ""
         if verdict.reason == "piece":
             stats.inc_value("dedup/pieces")
-        if verdict.contains is not None:
+        if verdict.contained_page is not None:
             stats.inc_value("dedup/contains")
-        if verdict.reason == "original_gone" or _says_more(verdict):
+        if verdict.reason == "original_missing" or _says_more(verdict):
             stats.inc_value(f"dedup/{verdict.reason}")
         stats.inc_value("dedup/candidates", verdict.candidates)
         if (
@@ -264,7 +264,7 @@ class Report:
                 f" {_first(self._fields_across)}: DEDUP_FIELDS ="
                 f" {_with_first((), self._fields_across)}",
             )
-        if gone := self._kept_for["original_gone"]:
+        if gone := self._kept_for["original_missing"]:
             self._log(
                 logging.INFO,
                 f"Dedup: {gone} known duplicates came out, since their originals are no longer met",

@@ -72,7 +72,7 @@ class DedupSettings:
     action: str
     rules: Rules
     debug: bool
-    lists: str
+    multi_item_pages: str
     shingle_size: int
     scheme_parameters: dict[str, Any]
     scope: str
@@ -479,7 +479,7 @@ SETTINGS: dict[str, Setting] = {
     "DEDUP_FILL_FIELDS": ((), f"a list of names among {', '.join(FILLABLE)}", fillable_names),
     "DEDUP_HTML_FIELD": ("html", *_FIELDS),
     "DEDUP_IGNORE_FIELDS": ((), "a list of names of fields", _names),
-    "DEDUP_LISTS": ("keep", *choice("keep", "drop")),
+    "DEDUP_MULTI_ITEM_PAGES": ("keep", *choice("keep", "drop")),
     "DEDUP_MAX_BYTES": (MAX_BYTES, *whole_number(1, 1_000_000_000, " of bytes")),
     "DEDUP_METHOD": (DEFAULT_METHOD, *choice(*METHODS)),
     "DEDUP_MIN_WORDS": (DEFAULT_MIN_WORDS, *whole_number(0, 1_000_000, " of words")),
@@ -508,7 +508,7 @@ SETTINGS: dict[str, Setting] = {
     "DEDUP_TIMEOUT": (30.0, *positive(3600, " of seconds")),
     "DEDUP_TITLE_FIELD": ("title", *_FIELD),
     "DEDUP_URL_FIELD": ("url", *_FIELD),
-    "DEDUP_WINDOW_DAYS": (None, *optional(positive(1_000_000, " of days"))),
+    "DEDUP_ORIGINAL_MAX_AGE_DAYS": (None, *optional(positive(1_000_000, " of days"))),
     "DEDUP_WORKERS": (
         "auto",
         "auto, 0 for a thread, or a number of processes up to 256",

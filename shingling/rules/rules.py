@@ -29,7 +29,7 @@ class Rules:
         simhash_distance: bits in which the SimHashes of near-duplicates differ at most, 0 to 7.
         containment: share of a page's shingles from which on it is a piece of another; None
             does not look for pieces.
-        window_days: originals not seen for longer do not count; None is for ever.
+        original_max_age_days: originals not seen for longer do not count; None is for ever.
         store_text: keep the texts, which lets verdicts be measured exactly.
         templates: measure texts without what the pages of their sites have in common; without
             `store_text` it has no effect.
@@ -45,7 +45,7 @@ class Rules:
     threshold: float = DEFAULT_THRESHOLD
     min_words: int = DEFAULT_MIN_WORDS
     method: str = DEFAULT_METHOD
-    window_days: float | None = None
+    original_max_age_days: float | None = None
     store_text: bool = True
     simhash_distance: int = DEFAULT_SIMHASH_DISTANCE
     containment: float | None = None
@@ -63,9 +63,9 @@ class Rules:
             raise _not_accepted("threshold", self.threshold, "above 0, at most 1")
         if type(self.min_words) is not int or self.min_words < 0:
             raise _not_accepted("min_words", self.min_words, "a whole number from 0 on")
-        days = self.window_days
+        days = self.original_max_age_days
         if days is not None and not (_is_number(days) and days > 0):
-            raise _not_accepted("window_days", days, "a number above 0, or None")
+            raise _not_accepted("original_max_age_days", days, "a number above 0, or None")
         if self.fields != "auto":
             object.__setattr__(self, "fields", _names("fields", self.fields))
         object.__setattr__(self, "ignore_fields", _names("ignore_fields", self.ignore_fields))
@@ -118,7 +118,7 @@ class RuleValues(TypedDict, total=False):
     threshold: float
     min_words: int
     method: str
-    window_days: float | None
+    original_max_age_days: float | None
     store_text: bool
     simhash_distance: int
     containment: float | None

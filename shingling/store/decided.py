@@ -40,7 +40,7 @@ def deciding_step(page: StoredPage) -> Step:
     """Find the step by which a page stands as it does."""
     if page.reason == "review":
         return Step.REVIEW
-    if page.reason == "original_gone":
+    if page.reason == "original_missing":
         return Step.URL
     steps = {"exact": Step.SAME, "near": Step.NEAR, "skipped": Step.ENOUGH}
     return steps.get(page.status, Step.NEW)
@@ -102,7 +102,7 @@ _REASONS = {
     "review": "a person has said so",
     "piece": "a piece of it",
     "other_title": "kept, since a page of its site that is alike enough has another title",
-    "original_gone": "its original was not met any more, and it took its place",
+    "original_missing": "its original was not met any more, and it took its place",
     "short": "fewer words than the minimum, and no page with the same text and title",
     "template": "nothing is left without the template of its site",
 }

@@ -51,7 +51,8 @@ class Page:
         prepared: the main text as another process has prepared it, in place of `text`.
         fields: what else an item says of the page, by name: a page is a duplicate only of one
             whose fields are the same. Their digests are kept, not their values.
-        teaches: whether its site's template is learned from it: an API adds none to its texts.
+        learns_template: whether its site's template is learned from it: an API adds none to its
+            texts.
 
     Raises:
         PageError: `fetched` is not in the years 1 to 9999, or `scope` is too long.
@@ -69,7 +70,7 @@ class Page:
     source: str | None = None
     prepared: PreparedText | None = field(default=None, compare=False, repr=False)
     fields: Mapping[str, Any] | None = field(default=None, repr=False)
-    teaches: bool = True
+    learns_template: bool = True
 
     def __post_init__(self) -> None:
         cleaned = {
@@ -163,11 +164,11 @@ class Verdict:
             `review` if a review decided; `other_title` if a page would be a duplicate of another
             one of its site, but for its title; `other_fields` if it would be one, but for its
             item's own fields; `title_not_in_text` if the titles do not stand in the text;
-            `original_gone` where a known duplicate takes the place of its original, which is no
+            `original_missing` where a known duplicate takes the place of its original, which is no
             longer met.
         previous: resemblance to what the page was, where its text changed.
         distance: of the SimHashes of page and original, for methods that compare them.
-        contains: URL of a stored original that is a piece of this page.
+        contained_page: URL of a stored original that is a piece of this page.
         template: share of the text, by characters, that was left out as its site's template, or
             None where it was not looked at.
         compared_with: URL of the page that decided, if that is not the original: an exact duplicate
@@ -187,7 +188,7 @@ class Verdict:
     reason: str | None = None
     previous: float | None = None
     distance: int | None = None
-    contains: str | None = None
+    contained_page: str | None = None
     compared_with: str | None = None
     fields: tuple[str, ...] = ()
     template: float | None = field(default=None, compare=False)

@@ -82,8 +82,8 @@ class Store:
             rules: how pages are decided; None: the default rules.
             create: create a store that does not exist.
             **single: instead of `rules`, values of `Rules` by name (`threshold`, `method`,
-                `min_words`, `simhash_distance`, `containment`, `window_days`, `store_text`,
-                `templates`); the others have their defaults.
+                `min_words`, `simhash_distance`, `containment`,
+                `original_max_age_days`, `store_text`, `templates`); the others have their defaults.
 
         Raises:
             StoreError: it cannot be opened, or does not exist; the file is not changed.

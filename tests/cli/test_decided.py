@@ -221,7 +221,7 @@ def test_a_duplicate_that_took_the_place_of_its_original_says_so(url: str) -> No
             verdicts = store.check(pages, run=run)
             store.finish_run(run, "finished")
         page = stored(store, "https://b.example/")
-    assert verdicts[-1].reason == "original_gone"
+    assert verdicts[-1].reason == "original_missing"
     assert (page.original, deciding_step(page)) == (None, Step.URL)
     assert step_of(pair_of(url, "https://a.example/", "https://b.example/")) == Step.SAME.value
     assert "took its place" in why(page)

@@ -145,7 +145,7 @@ def test_a_request_that_another_rule_skips_is_made_when_that_one_is_wrong() -> N
         [request] = asked.engine.made
         assert request.dont_filter
         assert request.meta["dedup_fetch"] is True
-        assert asked.crawler.stats.get_value("dedup/fetch/made_again") == 1
+        assert asked.crawler.stats.get_value("dedup/fetch/refetched") == 1
         assert len(asked.skipped) == 0
 
     asyncio.run(ask())

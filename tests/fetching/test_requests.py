@@ -315,7 +315,7 @@ def test_requests_that_would_repeat_a_page_are_skipped_until_they_would_not(
     assert "spider_exceptions/count" not in first
     assert log.count(" DEBUG: Skipped: ") == skipped
     assert f"Dedup: {skipped} requests were skipped by" in log
-    assert int(first["dedup/fetch/noted"]) > PAGES
+    assert int(first["dedup/fetch/learned_from"]) > PAGES
     assert "dedup/fetch/not_noted" not in first
     for never in ("forced", "out", "unfiltered"):
         assert sum(path.endswith(f"-{never}") for path in asked) == 3, never
@@ -353,9 +353,9 @@ def test_what_a_wrong_rule_has_skipped_is_fetched_in_the_same_crawl(
     seen, asked, log = crawl(project, site, "skip", store_url, "-a", "switch=later")
     skipped = skipped_in(log)
     assert len(skipped) >= 20
-    assert int(seen["dedup/fetch/made_again"]) >= 20
+    assert int(seen["dedup/fetch/refetched"]) >= 20
     assert skipped <= made_of(asked)
-    assert "; " + seen["dedup/fetch/made_again"] + " were made after all" in log
+    assert "; " + seen["dedup/fetch/refetched"] + " were made after all" in log
 
 
 def test_what_a_job_has_skipped_before_a_pause_is_fetched_when_its_rule_is_wrong(
@@ -368,7 +368,7 @@ def test_what_a_job_has_skipped_before_a_pause_is_fetched_when_its_rule_is_wrong
     assert len(skipped) >= 20
     assert not skipped & made_of(asked)
     second, asked, _ = crawl(project, site, "skip", store_url, *job, "-a", "switch=at start")
-    assert int(second["dedup/fetch/made_again"]) >= 20
+    assert int(second["dedup/fetch/refetched"]) >= 20
     assert skipped <= made_of(asked)
 
 
@@ -379,7 +379,7 @@ def test_a_change_that_is_never_to_be_made_skips_nothing(
     never = ("-s", "DEDUP_FETCH_NEVER=drop-parameter x, drop-parameter sid")
     seen, _, _ = crawl(project, site, "skip", store_url, *never)
     assert "dedup/fetch/skipped" not in seen
-    assert int(seen["dedup/fetch/noted"]) > PAGES
+    assert int(seen["dedup/fetch/learned_from"]) > PAGES
     assert project.dedup("rules", "--all", "--store", store_url)["rules"] == []
 
 

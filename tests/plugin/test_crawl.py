@@ -203,7 +203,7 @@ def test_a_page_has_limits_and_an_original_a_time_in_which_it_is_met(
 ) -> None:
     pages = {**PAGES, "/long": html(article(3, 3000)), "/few": html(article(4, 50))}
     limits = ("-s", "DEDUP_MAX_BYTES=9000", "-s", "DEDUP_MIN_WORDS=100")
-    tagged = ("-s", "DEDUP_WINDOW_DAYS=1", "-s", "DEDUP_ACTION=tag")
+    tagged = ("-s", "DEDUP_ORIGINAL_MAX_AGE_DAYS=1", "-s", "DEDUP_ACTION=tag")
     with serving(pages) as server:
         where = ("-a", f"site={server.url}", *tagged, *limits)
         project.crawl(*where, "-a", "paths=/a")

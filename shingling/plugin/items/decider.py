@@ -129,7 +129,9 @@ class ItemDecider:
         return outcome
 
     def _may_drop(self, document: Document | Skipped) -> bool:
-        return self._action == "drop" and (not _is_list(document) or self._settings.lists == "drop")
+        return self._action == "drop" and (
+            not _is_list(document) or self._settings.multi_item_pages == "drop"
+        )
 
     async def _keep(
         self,
@@ -196,13 +198,13 @@ class ItemDecider:
             )
 
     def _explain_lists(self, url: str) -> None:
-        if self._action == "drop" and self._settings.lists == "keep":
+        if self._action == "drop" and self._settings.multi_item_pages == "keep":
             self._report.warn_once(
                 "lists",
                 f"A response ({url[:500]}) has several items without a text of their own. Such"
                 " items are kept, whatever the verdict on their page: give them a text"
-                ' (DEDUP_TEXT_FIELD) to compare each by itself, or set DEDUP_LISTS = "drop" to'
-                " drop all items of a page that is a duplicate.",
+                " (DEDUP_TEXT_FIELD) to compare each by itself, or set DEDUP_MULTI_ITEM_PAGES ="
+                ' "drop" to drop all items of a page that is a duplicate.',
             )
 
     def _fail(self, error: Exception, response: Response | None) -> None:

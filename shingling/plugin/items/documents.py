@@ -7,12 +7,12 @@ A verdict is on a *document*, and an item is dropped only for its own document:
    URL of its own that no item before it had; else the URL of the response with a hash of the text
    behind `#`. Its title is the item's, or else the page's.
 2. The only item of a response, without content of its own, stands for the page, if its URL is the
-   page's. If it is not, the item is kept, and skipped with the reason `not_its_page`.
+   page's. If it is not, the item is kept, and skipped with the reason `url_mismatch`.
 3. Several items of one response without content of their own are tagged with the verdict on the
-   page. They are dropped only with `DEDUP_LISTS = "drop"`.
+   page. They are dropped only with `DEDUP_MULTI_ITEM_PAGES = "drop"`.
 4. Documents of one response are never duplicates of each other, nor of its page.
 5. An item that its request has carried, without content of its own and without the URL of the
-   response, was begun elsewhere: it is kept, with the reason `not_its_page`.
+   response, was begun elsewhere: it is kept, with the reason `url_mismatch`.
 6. An item has text of its own in a field that is named, or in one that holds most of the main text
    of its page and little else. Such an item is a document, any other one a record of its page:
    what else they say is compared in another way.
@@ -209,7 +209,7 @@ def _of_response(
         return replace(own, url=url, source=response.url)
     has_its_url = url is not None and any(is_same_page(url, one) for one in _urls_of(response))
     if not has_its_url and source.carried is not None and source.carried.has_begun(item):
-        return Skipped("not_its_page")
+        return Skipped("url_mismatch")
     if not source.is_only_item:
         return Document(Kind.LIST, response.url)
     if url is None or has_its_url:

@@ -121,7 +121,7 @@ class DocumentExtractor:
             assert response is not None
             declared = (await self._head(response)).canonical
             if declared is None or not is_same_page(declared, document.canonical):
-                return Skipped("not_its_page")
+                return Skipped("url_mismatch")
         body = await self._body(document, response)
         extraction, own = body.extraction, document.own_fields
         texts: Sequence[str] = ()
@@ -149,7 +149,9 @@ class DocumentExtractor:
             # What the store knows of a body is what was extracted from it: not the item's title.
             body_key=body.key if body.is_new and document.title is None else None,
             fields=own,
-            teaches=document.kind is not Kind.ITEM or response is None or sniff_html(response.body),
+            learns_template=document.kind is not Kind.ITEM
+            or response is None
+            or sniff_html(response.body),
         )
         return page, extraction
 

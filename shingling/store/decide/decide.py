@@ -69,14 +69,14 @@ def decide(page: Page, signature: Signature | None, batch: Batch) -> Verdict:
 
     # 3. to 5. The same text, candidates, or new.
     met = batch.meet(row)
-    if page.teaches:
+    if page.learns_template:
         _learn(row, former, met, batch)
     decision = place(row, fetched_at(page), batch, met, _fresh_for(row, former, met, batch))
     head = decision.original
     if head in led:
         decision = lead_again(row, decision, batch)
     elif head is not None and _is_gone(head, last_run, batch):
-        decision = lead_again(row, decision, batch, "original_gone")
+        decision = lead_again(row, decision, batch, "original_missing")
     status = decision.status
     if status == "new":
         status = "new" if former is None else "changed"
@@ -107,7 +107,7 @@ def _unchanged(row: Row, last_run: int | None, now: int, batch: Batch) -> Verdic
     head, status = batch.head(row), "unchanged"
     decision = _standing(row, head, batch)
     if head is not row and _is_gone(head, last_run, batch):
-        decision = lead_again(row, decision, batch, "original_gone")
+        decision = lead_again(row, decision, batch, "original_missing")
     elif row.rules_id != batch.rules_id:
         led = leave(row, batch)
         decision = _decide_again(row, head, now, batch)
@@ -199,7 +199,7 @@ def _verdict(
         reason=decision.reason,
         previous=previous,
         distance=decision.distance,
-        contains=decision.contains,
+        contained_page=decision.contains,
         compared_with=None if compared is None or compared is original else compared.url,
         fields=tuple(differing),
         template=decision.template,
@@ -234,7 +234,7 @@ class _Case:
 
     Args:
         row: the page.
-        now: seconds since 1970, from which `Rules.window_days` counts back.
+        now: seconds since 1970, from which `Rules.original_max_age_days` counts back.
         batch: where it is.
         met: what it is compared with.
         is_template: whether too little is left of it without its site's template.
@@ -260,7 +260,7 @@ class _Case:
             return False
         if self.counts is not None and not self.counts(head):
             return False
-        window = self.batch.rules.window_days
+        window = self.batch.rules.original_max_age_days
         return window is None or head.last_seen >= self.now - window * DAY
 
     def to_measure(self, originals: Sequence[Row]) -> list[Row]:
@@ -280,7 +280,7 @@ def place(
 
     Args:
         row: the page.
-        now: seconds since 1970, from which `Rules.window_days` counts back.
+        now: seconds since 1970, from which `Rules.original_max_age_days` counts back.
         batch: has read all that the page can meet.
         met: what it meets; None looks it up.
         counts: which originals count; None: all.

@@ -64,7 +64,7 @@ WRONG: dict[str, list[Any]] = {
     "DEDUP_IGNORE_FIELDS": [5, True, [5], [None]],
     "DEDUP_FILL_FIELDS": [5, True, "url", ["dedup"], [5], "text;title"],
     "DEDUP_HTML_FIELD": NO_NAMES,
-    "DEDUP_LISTS": ["", "tag", True, []],
+    "DEDUP_MULTI_ITEM_PAGES": ["", "tag", True, []],
     "DEDUP_MAX_BYTES": [*NO_NUMBERS, 0, -1, "0", 1.5, "1.5", 1_000_000_001, "10MB"],
     "DEDUP_METHOD": ["", "MinHash", "simhash+minhash", "supershingle", 1, []],
     "DEDUP_MIN_WORDS": [*NO_NUMBERS, -1, "-1", 2.5, 1_000_001],
@@ -91,7 +91,7 @@ WRONG: dict[str, list[Any]] = {
     "DEDUP_TIMEOUT": [*NO_NUMBERS, 0, -1, 3601, "inf"],
     "DEDUP_TITLE_FIELD": NO_NAMES,
     "DEDUP_URL_FIELD": NO_NAMES,
-    "DEDUP_WINDOW_DAYS": [0, -1, "never", "nan", True, [], 1_000_001],
+    "DEDUP_ORIGINAL_MAX_AGE_DAYS": [0, -1, "never", "nan", True, [], 1_000_001],
     "DEDUP_WORKER_MEMORY": [*NO_NUMBERS, -1, 255, 1_000_001, 512.0, "1G", "auto"],
     "DEDUP_WORKERS": [*NO_NUMBERS, -1, 257, "Auto", 1.5, "two"],
 }

@@ -78,7 +78,7 @@ def test_an_item_that_scrapy_poet_has_made_of_the_response_stands_for_its_page(
         crawl = project.crawl("-a", f"site={site.url}")
     assert crawl.stat("log_count/ERROR") is None, crawl.log
     assert crawl.stat("dedup/dropped") == "2"
-    assert crawl.stat("dedup/skipped/not_its_page") == "3"
+    assert crawl.stat("dedup/skipped/url_mismatch") == "3"
     assert sorted(item["name"] for item in crawl.items if "name" in item) == ["/a", "/b", "/c"]
 
 

@@ -99,14 +99,14 @@ def test_every_product_of_a_list_comes_out_and_one_warning_says_what_to_do(
     assert crawl.stat("dedup/checked") == "6"
     assert crawl.stat("dedup/new") == "5"
     (warning,) = warnings_in(crawl)
-    assert 'DEDUP_LISTS = "drop"' in warning
+    assert 'DEDUP_MULTI_ITEM_PAGES = "drop"' in warning
     assert "DEDUP_TEXT_FIELD" in warning
 
 
 def test_the_items_of_a_duplicate_list_are_dropped_where_that_is_asked_for(
     project: Projects, shop: str
 ) -> None:
-    crawl = project("shop").crawl("products", shop, "-s", "DEDUP_LISTS=drop")
+    crawl = project("shop").crawl("products", shop, "-s", "DEDUP_MULTI_ITEM_PAGES=drop")
     assert len(crawl.items) == PRODUCTS
     assert len({item["url"] for item in crawl.items}) == PRODUCTS
     assert crawl.stat("dedup/dropped") == "20"
@@ -148,10 +148,10 @@ def test_an_item_finished_on_a_page_that_all_share_is_kept_and_the_log_says_why(
         crawl = callbacks.crawl("offers", site.url)
     assert values(crawl.items, "headline") == [f"No {number}" for number in range(5)]
     assert {item["delivery"] for item in crawl.items} == {"Delivery"}
-    assert crawl.stat("dedup/skipped/not_its_page") == "5"
+    assert crawl.stat("dedup/skipped/url_mismatch") == "5"
     assert "dedup.db" not in callbacks.files()
     (warning,) = warnings_in(crawl)
-    assert "5 of 5 items (not_its_page)" in warning
+    assert "5 of 5 items (url_mismatch)" in warning
     assert "DEDUP_TEXT_FIELD" in warning
 
 

@@ -58,7 +58,7 @@ def test_every_broken_link_comes_out_and_an_error_teaches_nothing(tmp_path: Path
         path: Answer(body.encode(), status=BROKEN.get(path, 200)) for path, body in pages.items()
     }
     with serving(answers) as site:
-        where = ("-a", f"site={site.url}", "-s", "DEDUP_LISTS=drop")
+        where = ("-a", f"site={site.url}", "-s", "DEDUP_MULTI_ITEM_PAGES=drop")
         cached = ("-s", "HTTPCACHE_ENABLED=True")
         crawl = project.crawl(*where, *cached, "-s", "DEDUP_FETCH=skip")
         again = project.crawl(*where, *cached)
@@ -72,7 +72,7 @@ def test_every_broken_link_comes_out_and_an_error_teaches_nothing(tmp_path: Path
     [warning] = [line for line in crawl.log.splitlines() if " WARNING: Dedup" in line]
     assert "74 of 76 items (http_status): the status" in warning
     assert {page["url"] for page in project.dedup("list")} == {site.url + path for path in ARTICLES}
-    assert crawl.stat("dedup/fetch/noted") == "3", "the pages with links and the articles"
+    assert crawl.stat("dedup/fetch/learned_from") == "3", "the pages with links and the articles"
     assert crawl.stat("dedup/fetch/rules") == "0"
     # Errors of the cache come out as those of the site do.
     assert asked == len(pages)

@@ -133,7 +133,7 @@ def test_a_clock_that_goes_back_changes_no_verdict_and_waits_for_nobody(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = time.time()
-    with Store.open(url_of(file), window_days=1) as store:
+    with Store.open(url_of(file), original_max_age_days=1) as store:
         store.check([Page("a", A)], run=store.start_run("spider"))
         monkeypatch.setattr(time, "time", lambda: now - 3 * DAY)
         run = store.start_run("spider")

@@ -674,7 +674,7 @@ def test_a_long_walk_is_decided_as_defined(file: Path, rules: Rules, seed: int, 
             for verdict in take(step, file, store, reference):
                 kinds[verdict.status] += 1
                 kinds["piece"] += verdict.reason == "piece"
-                kinds["contains"] += verdict.contains is not None
+                kinds["contains"] += verdict.contained_page is not None
             kinds["promoted"] += sum(
                 known.head is None and before.get(known.number) is not None
                 for known in reference.ordered()

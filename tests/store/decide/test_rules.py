@@ -58,7 +58,11 @@ def statuses(store: Store, *texts: str, **options: Any) -> list[str]:
         ({"method": "simhash", "simhash_distance": 0}, (A, ALIKE), ["new", "new"]),
         ({"min_words": 10}, (A, SHORT), ["new", "new"]),
         ({"containment": 0.9}, (A, text(BASE[20:60])), ["new", "near"]),
-        ({"store_text": False, "templates": False, "window_days": 1}, (A, ALIKE), ["new", "near"]),
+        (
+            {"store_text": False, "templates": False, "original_max_age_days": 1},
+            (A, ALIKE),
+            ["new", "near"],
+        ),
     ],
 )
 def test_an_open_store_decides_by_each_of_its_rules(
@@ -110,7 +114,10 @@ def test_whole_and_single_rules_at_once_are_refused(file: Path, single: dict[str
         ({"simhash_distance": 8}, "simhash distance 8 is not accepted: 0 to 7 bits"),
         ({"containment": 1.5}, "containment 1.5 is not accepted"),
         ({"containment": 0.9, "store_text": False}, "it needs store_text"),
-        ({"window_days": 0}, "window_days 0 is not accepted: a number above 0, or None"),
+        (
+            {"original_max_age_days": 0},
+            "original_max_age_days 0 is not accepted: a number above 0, or None",
+        ),
         ({"store_text": "no"}, "store_text 'no' is not accepted: True or False"),
     ],
 )

@@ -182,7 +182,7 @@ def test_of_pairs_at_or_above_the_threshold_at_least_95_percent_are_near(store: 
 
 
 def test_an_original_not_seen_within_the_window_does_not_count(store: Store) -> None:
-    rules = Rules(window_days=2)
+    rules = Rules(original_max_age_days=2)
     store.check([Page("a", A, fetched=10 * DAY)], rules=rules)
     inside = Page("b", NEAR, fetched=12 * DAY)
     outside = Page("c", text(ending(BASE, "c", 4)), fetched=12 * DAY + 1)
