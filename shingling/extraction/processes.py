@@ -1,6 +1,6 @@
 """Worker processes, seen from the parent: started, asked, and ended in time.
 
-Two pools are built of them, since they share no more than this. `extraction.pool` takes single
+Two pools are built of them, because they share no more than this. `extraction.pool` takes single
 pages from the event loop, each with a time limit of its own, and starts a process when one is
 needed. `bulk.signing` takes parts of files in their order, has a part repeated without
 the row at which a worker ended, and loses no row.
@@ -57,7 +57,7 @@ class WorkerDiedError(Exception):
 
 
 class WorkerTimeoutError(WorkerDiedError):
-    """A worker process was ended, since its answer took too long."""
+    """A worker process was ended, because its answer took too long."""
 
 
 class Worker:
@@ -70,7 +70,7 @@ class Worker:
         modules: that it imports while it waits for its first message, which is a `Work`.
 
     Attributes:
-        has_grown: whether it is to be replaced, since it holds much memory.
+        has_grown: whether it is to be replaced, because it holds much memory.
 
     Raises:
         OSError: it cannot be started.
@@ -110,7 +110,7 @@ class Worker:
         """Tell the process what it is to do, and wait until it is ready.
 
         Raises:
-            WorkerTimeoutError: it was ended, since it did not get ready in `MAX_START_SECONDS`.
+            WorkerTimeoutError: it was ended, because it did not get ready in `MAX_START_SECONDS`.
             WorkerDiedError: it has ended before.
         """
         try:
@@ -133,7 +133,7 @@ class Worker:
             progress: how far it has come; by default the limit is for the whole of it.
 
         Raises:
-            WorkerTimeoutError: the process was ended, since it took too long.
+            WorkerTimeoutError: the process was ended, because it took too long.
             WorkerDiedError: the process has ended.
         """
         assert self._process.stdin is not None

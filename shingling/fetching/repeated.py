@@ -6,7 +6,7 @@ from scrapy.exceptions import IgnoreRequest
 
 
 class RepeatedPage(IgnoreRequest):
-    """A request was skipped, since it would repeat a page.
+    """A request was skipped, because it would repeat a page.
 
     Args:
         url: of the request.

@@ -133,7 +133,7 @@ class Report:
             logging.INFO,
             f"Dedup: store {settings.store_url_without_password}, action {settings.action},"
             f" {decided}, pages extracted in {workers},"
-            f" {'compiled' if COMPILED else 'no compiled'} kernel",
+            f" {'compiled' if COMPILED else 'NumPy'} signing",
         )
 
     def decided(self, verdict: Verdict, words: int | None) -> None:
@@ -267,7 +267,8 @@ class Report:
         if gone := self._kept_for["original_missing"]:
             self._log(
                 logging.INFO,
-                f"Dedup: {gone} known duplicates came out, since their originals are no longer met",
+                f"Dedup: {gone} known duplicates were kept because their originals were not met in"
+                " this crawl or the last one",
             )
         if warning := self._drops.warning(self._items["dropped"], total):
             self._log(logging.WARNING, warning)

@@ -78,7 +78,7 @@ class Scheme:
     def min_comparable_words(self) -> int:
         """Words below which a text is not compared with others: those of one shingle.
 
-        For shingles of characters at most 5, since a text in Chinese has a word for each
+        For shingles of characters at most 5, because a text in Chinese has a word for each
         character.
         """
         if self.unit == "words":

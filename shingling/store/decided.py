@@ -87,7 +87,7 @@ def deciding_reason(page: StoredPage) -> str:
     if page.reason == "other_fields":
         names = f" ({', '.join(page.fields)})" if page.fields else ""
         other = page.compared_with or "a page that is gone"
-        return f"kept, since its own fields{names} differ from those of {other}"
+        return f"kept because its own fields{names} differ from those of {other}"
     if page.reason in _REASONS:
         return _REASONS[page.reason]
     step = deciding_step(page)
@@ -99,10 +99,11 @@ def deciding_reason(page: StoredPage) -> str:
 
 
 _REASONS = {
-    "review": "a person has said so",
+    "review": "a review has decided",
     "piece": "a piece of it",
-    "other_title": "kept, since a page of its site that is alike enough has another title",
-    "original_missing": "its original was not met any more, and it took its place",
+    "other_title": "kept because a page of its site that is alike enough has another title",
+    "original_missing": "its original was no longer met, so it took its place",
+    "title_not_in_text": "kept because its text lacks its own title, or that of a page alike",
     "short": "fewer words than the minimum, and no page with the same text and title",
     "template": "nothing is left without the template of its site",
 }

@@ -136,7 +136,8 @@ def test_a_page_kept_for_its_fields_names_them_and_what_it_is_like(url: str, ded
         assert not verdict.is_duplicate
     value = f"resemblance {first.resemblance:.3f}, at or above the threshold 0.5"
     said = (
-        f"kept, since its own fields (price, sku) differ from those of https://a.example/1: {value}"
+        "kept because its own fields (price, sku) differ from those of https://a.example/1:"
+        f" {value}"
     )
     assert why(two) == said
     assert f"Decided: {said}." in dedup("show", "https://a.example/2", "--explain").out
@@ -156,9 +157,9 @@ def test_a_review_decides_whatever_is_measured(url: str, dedup: Any) -> None:
         verdict = store.check([Page("https://b.example/", article(9))])[0]
         page = stored(store, "https://b.example/")
     assert (verdict.reason, page.reason) == ("review", "review")
-    assert why(page) == "a person has said so: resemblance 0.000"
+    assert why(page) == "a review has decided: resemblance 0.000"
     assert step_of(pair_of(url, "https://a.example/", "https://b.example/")) == Step.REVIEW.value
-    assert "Decided: a person has said so" in dedup("show", page.url, "--explain").out
+    assert "Decided: a review has decided" in dedup("show", page.url, "--explain").out
 
 
 def test_a_piece_is_shown_by_its_containment(url: str) -> None:

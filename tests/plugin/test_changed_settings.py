@@ -103,7 +103,7 @@ def test_a_lower_threshold_gets_its_index_at_the_start_of_the_crawl(
         (
             ("-s", "DEDUP_METHOD=simhash", "-s", "DEDUP_SIMHASH_DISTANCE=7"),
             "new",
-            "goes on with it, since another crawl is using it",
+            "goes on with it, because another crawl is using it",
         ),
     ],
 )
@@ -143,7 +143,7 @@ def test_scrapy_parse_leaves_the_index_as_it_is(project: Project, site: str) -> 
     index = rows_of(project.folder / "dedup.db", INDEX)
     more = ("-s", "DEDUP_THRESHOLD=0.4")
     done = project.run("parse", f"{site}/edited", "--spider", "spider", "--pipelines", *more)
-    assert "goes on with it, since a dry run changes nothing" in done.stderr
+    assert "goes on with it, because a dry run changes nothing" in done.stderr
     assert "'status': 'near'" in done.stdout
     assert rows_of(project.folder / "dedup.db", INDEX) == index
 

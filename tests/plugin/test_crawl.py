@@ -81,7 +81,7 @@ def test_the_log_says_how_pages_are_compared_and_what_came_of_it_and_shows_a_dro
     crawl = project.crawl(*where)
     first, *_, last = (line for line in crawl.log.splitlines() if " INFO: Dedup: " in line)
     store = f"sqlite:///{project.folder / 'dedup.db'}"
-    for part in (store, "action drop", "method minhash", "threshold 0.5", "a thread", "kernel"):
+    for part in (store, "action drop", "method minhash", "threshold 0.5", "a thread", "signing"):
         assert part in first
     assert last.endswith(
         "Dedup: 4 items: 2 dropped (1 near, 1 exact), 2 new, 0 unchanged, 0 changed,"

@@ -76,7 +76,7 @@ class Document:
         title: the item's own; None takes the page's.
         text: the item's own main text; None where the main text is still in HTML.
         html: the item's own HTML; None takes the body of the response.
-        canonical: URL that the page must declare as canonical, since nothing else says that it is
+        canonical: URL that the page must declare as canonical, because nothing else says that it is
             the page's; None where there is no doubt.
         own_fields: what else the item says; None where it is one of several of a page.
         strings: of its fields, by name, which may hold the main text of its page.

@@ -269,7 +269,7 @@ def _warn_of(session: Session, rules: Rules, reason: str) -> None:
     """Say what the index of the store finds, and how to change that."""
     index = session.index
     logger.warning(
-        "%s: its index finds %s. This crawl goes on with it, since %s; `%s` makes one that finds"
+        "%s: its index finds %s. This crawl goes on with it, because %s; `%s` makes one that finds"
         " the others as well",
         session.database.where,
         index.shortfall(rules),

@@ -216,7 +216,7 @@ class Dictionaries:
     numbers: int = 0
     led: list[Known] = field(default_factory=list)  # by the page that is decided
     leads_again: bool = False
-    former: Known | None = None  # original of a page that is decided again, since rules differ
+    former: Known | None = None  # original of a page that is decided again, because rules differ
     only_former: bool = False  # counts for it
     was_placed: bool = False
     inner: Known | None = None  # a piece of the page that was decided last
