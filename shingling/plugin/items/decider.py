@@ -107,8 +107,8 @@ class ItemDecider:
             self._report.warn_once(
                 "unknown response",
                 f"The response of an item ({_class_name(item)}) is not known, because an errback"
-                " has yielded it or another spider middleware has replaced it. Such items are kept, and"
-                " compared only by a text of their own (DEDUP_TEXT_FIELD).",
+                " has yielded it or another spider middleware has replaced it. Such items are kept,"
+                " and compared only by a text of their own (DEDUP_TEXT_FIELD).",
             )
         return document
 
