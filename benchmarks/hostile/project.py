@@ -67,6 +67,7 @@ class Project:
             self.folder,
             *("-a", "urls=urls.jsonl", "-a", f"events={self._events}", "-L", "INFO"),
             *("-s", f"DEDUP_EXTRACTOR={extractor}", "-s", f"DEDUP_ACTION={action}"),
+            *("-s", "DEDUP_IGNORE_FIELDS=number"),
             *([] if workers == "auto" else ["-s", f"DEDUP_WORKERS={workers}"]),
             command=("-m", "scrapy", "crawl", "list"),
             environment={

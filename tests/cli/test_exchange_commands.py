@@ -22,7 +22,7 @@ from tests.support.pages import article
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-TEXT = article(1)
+TEXT = f"{article(1)} hyperlink https evil example"  # it has the words of the title
 EDITED = TEXT.replace(TEXT.split()[150], "edited", 1)
 PAGES = [
     Page("https://a.example/1", TEXT, title='=HYPERLINK("https://evil.example")', fetched=1e9),

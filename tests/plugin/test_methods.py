@@ -19,7 +19,7 @@ WORDS = TEXT.split()
 PAGES = {
     "/a": html(TEXT, "A"),
     "/edited": html(" ".join([*WORDS[:600], "edited", *WORDS[601:]]), "A"),
-    "/piece": html(" ".join(WORDS[300:500]), "Piece"),
+    "/piece": html(" ".join(WORDS[300:500]), "A"),
     "/more": html(f"{TEXT} {article(3, 900)}", "More"),
     "/other": html(article(2, 1200), "Other"),
     "/short": html(article(4, 60), "Short"),

@@ -132,7 +132,12 @@ def test_a_set_has_its_pairs(data: Path, name: str, same: int, different: int) -
     assert answers == {True: same, False: different}
 
 
-_RELEASED = " ".join(f"{a}{b}word" for a in "abcdefghijklmno" for b in "abcdefghijklmno")
+_RELEASED = " ".join(
+    [
+        "Rain falls, an old town is flooded, and rivers rise.",
+        *(f"{a}{b}word" for a in "abcdefghijklmno" for b in "abcdefghijklmno"),
+    ]
+)
 
 
 def test_pages_flagged_under_another_title_are_counted_by_what_differs() -> None:

@@ -130,8 +130,9 @@ def _unchanged(row: Row, last_run: int | None, now: int, batch: Batch) -> Verdic
 
 
 def _still_follows(row: Row, head: Row, batch: Batch) -> bool:
-    """Whether a known duplicate follows its original by the templates and titles of now."""
-    if row.reason == "piece" or batch.templates is None:
+    """Whether a known duplicate follows its original without the templates as they are now."""
+    splits = [split for split in map(batch.texts.split, (row, head)) if split is not None]
+    if row.reason == "piece" or not any(split.has_template for split in splits):
         return True
     twin = batch.compared_with(row) or head
     met = Met(same_text=[(twin, head)] if row.status == "exact" else (), candidates=[head])

@@ -215,7 +215,7 @@ def test_a_value_of_parquet_that_cannot_be_read_is_a_bad_row_of_its_own(tmp_path
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the limit is one of Linux")
-@pytest.mark.parametrize("kind", ["Parquet of large rows", "CSV of one long line"])
+@pytest.mark.parametrize("kind", ["Parquet of large rows", "JSON of one long line"])
 def test_a_small_file_of_much_takes_little_memory(tmp_path: Path, kind: str) -> None:
     import gzip
 
@@ -226,9 +226,9 @@ def test_a_small_file_of_much_takes_little_memory(tmp_path: Path, kind: str) -> 
         parquet(file, {"id": [*map(str, range(300))], "text": texts}, compression="zstd")
         command = ["bulk", str(file), "--out", str(tmp_path / "out")]
     else:
-        file = tmp_path / "rows.csv.gz"
+        file = tmp_path / "rows.jsonl.gz"
         with gzip.open(file, "wb", 1) as packed:
-            packed.write(b'url,text\nhttps://a.example/1,"')
+            packed.write(b'{"url": "https://a.example/1", "text": "')
             for _ in range(300):
                 packed.write(bytes(1_000_000))
         command = ["import", str(file), "--store", f"sqlite:///{tmp_path / 'dedup.db'}"]
@@ -247,4 +247,4 @@ def test_a_small_file_of_much_takes_little_memory(tmp_path: Path, kind: str) -> 
     assert "Traceback" not in done.stderr, done.stderr
     assert done.returncode == (0 if kind.startswith("Parquet") else 2), done.stderr
     if not kind.startswith("Parquet"):
-        assert "longer than 100,000,000 characters" in done.stderr
+        assert "longer than 100,000,000 bytes" in done.stderr

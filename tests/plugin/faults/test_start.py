@@ -60,6 +60,7 @@ WRONG: dict[str, list[Any]] = {
     "DEDUP_ENABLED": ["", "perhaps", 2, -1, [], {}],
     "DEDUP_EXTRACTOR": [*NO_NAMES, "Trafilatura", "no.such.module", "os.nothing", "os.name", "."],
     "DEDUP_FETCH": ["", "Skip", "none", True, 0, [], ["skip"], {}],
+    "DEDUP_FETCH_NEVER": [5, True, [5], "drop-nothing page"],
     "DEDUP_FIELDS": [5, True, [5], [None]],
     "DEDUP_IGNORE_FIELDS": [5, True, [5], [None]],
     "DEDUP_FILL_FIELDS": [5, True, "url", ["dedup"], [5], "text;title"],

@@ -229,7 +229,9 @@ class Dictionaries:
         if known is None or not is_decided or verdict.reason == "short" or known.exact:
             return verdict
         if known.head is None:
-            return verdict if self.inner is None else replace(verdict, contains=self.inner.url)
+            return (
+                verdict if self.inner is None else replace(verdict, contained_page=self.inner.url)
+            )
         if "simhash" not in self.rules.method or verdict.reason in ("piece", "review"):
             return verdict
         return replace(verdict, distance=apart(known.text, known.head.text))
