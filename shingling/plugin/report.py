@@ -152,7 +152,7 @@ class Report:
             self._store_error = ""
         if verdict.reason == "piece":
             stats.inc_value("dedup/pieces")
-        if verdict.contained_page is not None:
+        if verdict.contains is not None:
             stats.inc_value("dedup/contains")
         if verdict.reason == "original_missing" or _says_more(verdict):
             stats.inc_value(f"dedup/{verdict.reason}")

@@ -168,7 +168,7 @@ class Verdict:
             longer met.
         previous: resemblance to what the page was, where its text changed.
         distance: of the SimHashes of page and original, for methods that compare them.
-        contained_page: URL of a stored original that is a piece of this page.
+        contains: URL of a stored original that is a piece of this page.
         template: share of the text, by characters, that was left out as its site's template, or
             None where it was not looked at.
         compared_with: URL of the page that decided, if that is not the original: an exact duplicate
@@ -188,7 +188,7 @@ class Verdict:
     reason: str | None = None
     previous: float | None = None
     distance: int | None = None
-    contained_page: str | None = None
+    contains: str | None = None
     compared_with: str | None = None
     fields: tuple[str, ...] = ()
     template: float | None = field(default=None, compare=False)

@@ -200,7 +200,7 @@ def _verdict(
         reason=decision.reason,
         previous=previous,
         distance=decision.distance,
-        contained_page=decision.contains,
+        contains=decision.contains,
         compared_with=None if compared is None or compared is original else compared.url,
         fields=tuple(differing),
         template=decision.template,

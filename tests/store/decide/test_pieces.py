@@ -81,14 +81,14 @@ def test_a_page_that_contains_a_stored_original_is_kept_and_leads_those_that_com
     pages = [page("cut", text(whole[:length])), page("whole", text(whole))]
     cut, full, later = store.check([*pages, page("later", text(ending(whole, 1, 9)))])
     assert (cut.status, full.status, full.original) == ("new", "new", None)
-    assert full.contained_page == "https://a.example/cut"
+    assert full.contains == "https://a.example/cut"
     assert (later.status, later.original) == ("near", "https://a.example/whole")
 
 
 def test_pages_that_share_less_than_the_containment_are_originals(store: Store) -> None:
     half = page("half", text([*LONG[100:160], *words("own", 60)]))
     verdicts = store.check([page("long", text(LONG)), half])
-    assert [(v.status, v.contained_page) for v in verdicts] == [("new", None), ("new", None)]
+    assert [(v.status, v.contains) for v in verdicts] == [("new", None), ("new", None)]
     store.admin.forget([half.url])
     [verdict] = store.check([half], rules=Rules(containment=0.4))
     assert (verdict.status, verdict.reason) == ("near", "piece")

@@ -229,9 +229,7 @@ class Dictionaries:
         if known is None or not is_decided or verdict.reason == "short" or known.exact:
             return verdict
         if known.head is None:
-            return (
-                verdict if self.inner is None else replace(verdict, contained_page=self.inner.url)
-            )
+            return verdict if self.inner is None else replace(verdict, contains=self.inner.url)
         if "simhash" not in self.rules.method or verdict.reason in ("piece", "review"):
             return verdict
         return replace(verdict, distance=apart(known.text, known.head.text))
@@ -676,7 +674,7 @@ def test_a_long_walk_is_decided_as_defined(file: Path, rules: Rules, seed: int, 
             for verdict in take(step, file, store, reference):
                 kinds[verdict.status] += 1
                 kinds["piece"] += verdict.reason == "piece"
-                kinds["contains"] += verdict.contained_page is not None
+                kinds["contains"] += verdict.contains is not None
             kinds["promoted"] += sum(
                 known.head is None and before.get(known.number) is not None
                 for known in reference.ordered()
