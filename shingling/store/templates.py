@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from shingling.store.decide.texts import Texts
     from shingling.store.model import Page
     from shingling.store.schema.rows import Row
     from shingling.text import PreparedText
@@ -230,21 +229,25 @@ class Templates:
         """Split a text of a site into what is compared and the template."""
         return self.site(site).split(text)
 
-    def learn(self, row: Row, copies: Sequence[Row], texts: Texts, former: Row | None) -> None:
+    def learn(
+        self,
+        row: Row,
+        copies: Sequence[Row],
+        main_text: PreparedText | None,
+        shared: Collection[int],
+    ) -> None:
         """Learn from the blocks and the title of a page that is new or has changed.
 
         Args:
             row: the page, which has a title.
             copies: pages of its site that it may be a copy of.
-            texts: theirs.
-            former: the page before it changed.
+            main_text: of the page; None where it is not kept.
+            shared: keys of the blocks of its copies, and of the page before it changed.
         """
         site, key = self.site(row.site), title_key(row.title or "")
-        main_text, title = texts.of(row), (key >> 32) or 1
+        title = (key >> 32) or 1
         if main_text is not None:
             says_nothing = site.is_template(key ^ _TITLE_STEPS[-1])
-            related = copies if former is None else [*copies, former]
-            shared = {block for other in related for block in texts.blocks(other)}
             site.learn_text(main_text, shared, _number(row, key) if says_nothing else title)
         if all(title_key(other.title or "") == key for other in copies):
             for part in title_parts(row.title or ""):

@@ -22,7 +22,7 @@ _ONLY_MARKS = re.compile(r"""[-–—·•|:;,.!?…"'“”‘’„«»‹›>
 # The number that a title begins with, behind one word at most: "Chapter 43." or "IV)".
 # "Windows 10:" is none.
 _NUMBERING = re.compile(
-    r"([^\W\d_]+\W{1,2})?(\d{1,3}(?:[.-]\d{1,3})*|[IVXLC]{1,8}|[A-Z](?:\.\d{1,3})*)"
+    r"([^\W\d_]{2,}\W{1,2})?(\d{1,3}(?:[.-]\d{1,3})*|[IVXLC]{1,8}|[A-Z](?:\.\d{1,3})*)"
     r"(?(1)\.|[.:)])\s+(?=\w{3})"
 )
 _DIGIT = re.compile(r"\d")

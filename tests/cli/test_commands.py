@@ -19,7 +19,7 @@ from tests.support.pages import article, html
 if TYPE_CHECKING:
     from pathlib import Path
 
-TEXT = article(1)
+TEXT = f"{article(1)} first 31mred second"  # it has the words of the titles
 EDITED = TEXT.replace(TEXT.split()[150], "edited", 1)
 
 

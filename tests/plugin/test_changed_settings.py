@@ -134,7 +134,7 @@ def test_an_index_that_another_process_makes_during_a_crawl_is_warned_of_once(
     assert running.wait() == 0, running.log
     [warning] = lines(running, "WARNING")
     assert "only pages whose SimHashes differ in at most 3 bits. This crawl goes on" in warning
-    assert "since another process has made it during the crawl; `scrapy dedup rebuild" in warning
+    assert "because another process has made it during the crawl; `scrapy dedup rebuild" in warning
     assert running.log.count("Scraped from") == 3
 
 

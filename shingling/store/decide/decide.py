@@ -17,7 +17,7 @@ from shingling.store.decide.alike import (
     is_only_template,
     is_version,
 )
-from shingling.store.decide.batch import Decision, Met
+from shingling.store.decide.batch import Decision
 from shingling.store.decide.fields import differing_fields
 from shingling.store.decide.groups import follow, lead_again, leave, regroup
 from shingling.store.model import DAY, Verdict, fetched_at
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from shingling.sketch import Signature
-    from shingling.store.decide.batch import Batch
+    from shingling.store.decide.batch import Batch, Met
     from shingling.store.model import Page
     from shingling.store.schema.rows import Row
 
@@ -123,20 +123,24 @@ def _unchanged(row: Row, last_run: int | None, now: int, batch: Batch) -> Verdic
         elif not _still_follows(row, head, batch):  # what they share is template by now
             batch.read_again_for([row])
             leave(row, batch)
-            decision = place(row, now, batch)
+            decision = place(row, now, batch, counts=lambda other: other is not head)
             if decision.original is not None:
                 status = decision.status
     return _verdict(row, status, decision, batch)
 
 
 def _still_follows(row: Row, head: Row, batch: Batch) -> bool:
-    """Whether a known duplicate follows its original without the templates as they are now."""
+    """Whether most of what a known duplicate shares with its original is not template by now.
+
+    Pages of one site with one title are one page, whatever is left of them.
+    """
     splits = [split for split in map(batch.texts.split, (row, head)) if split is not None]
     if row.reason == "piece" or not any(split.has_template for split in splits):
         return True
-    twin = batch.compared_with(row) or head
-    met = Met(same_text=[(twin, head)] if row.status == "exact" else (), candidates=[head])
-    return _decide_by(row, head.last_seen, batch, met).original is head
+    left, whole = (batch.texts.overlap(row, head, whole=whole) for whole in (False, True))
+    if left is None or whole is None or are_one(row, head, batch):
+        return True
+    return 2 * left.shared >= whole.shared
 
 
 def _is_gone(head: Row, last_run: int | None, batch: Batch) -> bool:
@@ -221,7 +225,9 @@ def _learn(row: Row, former: Row | None, met: Met, batch: Batch) -> None:
         others.update((member.id, member) for member in newest if member is not row)
     of_site = [other for other in others.values() if other.site == row.site]
     copies = [other for other in _nearest(row, of_site) if is_version(row, other, batch)]
-    batch.templates.learn(row, copies, batch.texts, former)
+    related = copies if former is None else [*copies, former]
+    shared = {block for other in related for block in batch.texts.blocks(other)}
+    batch.templates.learn(row, copies, batch.texts.of(row), shared)
 
 
 def _nearest(row: Row, others: Sequence[Row]) -> list[Row]:
@@ -286,23 +292,11 @@ def place(
         met: what it meets; None looks it up.
         counts: which originals count; None: all.
     """
-    decision = _decide_by(row, now, batch, met or batch.meet(row), counts)
-    batch.place(row, decision)
-    return decision
-
-
-def _decide_by(
-    row: Row,
-    now: int,
-    batch: Batch,
-    met: Met,
-    counts: Callable[[Row], bool] | None = None,
-) -> Decision:
-    """Decide a page by what it meets."""
     # What other pages of its site show too says nothing of a page, except that it is the same as
     # one with its title.
     split = batch.texts.split(row)
-    case = _Case(row, now, batch, met, is_only_template(row, batch), counts)
+    is_template = is_only_template(row, batch)
+    case = _Case(row, now, batch, met or batch.meet(row), is_template, counts)
     decision = (
         _reviewed(case)
         or _same_text(case)
@@ -312,6 +306,7 @@ def _decide_by(
         or _piece(case)
         or _new(case)
     )
+    batch.place(row, decision)
     return decision if split is None else decision._replace(template=split.template_share)
 
 
