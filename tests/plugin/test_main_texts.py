@@ -158,8 +158,8 @@ FIRST = {f"/{n}": html(article(n), f"Page {n}", navigation="Home") + FOOTER for 
 FIRST["/edited"] = html(article(1).replace(article(1).split()[50], "edited", 1), "Page 1") + FOOTER
 FIRST["/empty"] = "<html><body><img src=x></body></html>"
 LATER = {
+    "/mirror": FIRST["/2"],  # another URL, before the body of /2 is another one
     **FIRST,
-    "/mirror": FIRST["/2"],  # another URL
     "/2": html(article(2), "Page 2", navigation="Home New") + FOOTER,  # other bytes, same text
     "/3": html(article(30), "Page 3") + FOOTER,  # another text
     "/4": FIRST["/4"].replace("<title>Page 4<", "<title>Another title<"),
