@@ -1,4 +1,7 @@
-"""An item is dropped only if its text is a duplicate, and its original's item says all it says."""
+"""An item is dropped only if its text is a duplicate, and its original's item says all it says.
+
+A text in which the title of the page does not stand is not that of the page.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.support.crawls import Crawl, Project
-from tests.support.pages import article, edited, html
+from tests.support.pages import WORDS, article, edited, html
 from tests.support.serving import serving
 
 if TYPE_CHECKING:
@@ -67,7 +70,7 @@ class Spider(scrapy.Spider):
         yield {"url": response.url, "name": response.meta["name"]}
 '''
 
-SITES = ("127.0.0.1", "127.0.0.2", "127.0.0.3")
+SITES = [f"127.0.0.{n}" for n in range(1, 13)]
 
 
 def page(data: Mapping[str, Any], text: str, title: str = "A title of all pages") -> str:
@@ -292,3 +295,92 @@ def test_several_fields_may_be_named_for_text(project: Project, stack: ExitStack
     assert len(crawl(project, urls).items) == 2
     named = crawl(project, urls, "-s", "DEDUP_TEXT_FIELD=story,summary")
     assert len(named.items) == 1
+
+
+NOTICE = article(88, 130)  # of consent, or of a subscription
+
+
+def name(number: int) -> str:
+    """Return a word that stands in no made text."""
+    return f"{WORDS[number]}{WORDS[number + 1]}".capitalize()
+
+
+def story_behind_a_notice(site: int, number: int, layout: str) -> str:
+    """Return a page whose main text is the notice of all sites; its story stands elsewhere."""
+    title = f"{name(12 * number + site)} and {name(99 + site)}"
+    story = f"<h1>{title}</h1><p>{article(100 + 12 * number + site, 45)}</p>"
+    body = {
+        "beside": f"<article><p>{NOTICE}</p></article><aside>{story}</aside>",
+        "above": f"<article>{story}<div><p>{NOTICE}</p></div></article>",
+    }[layout]
+    return f"<html><head><title>{title} | Site {site}</title></head><body>{body}</body></html>"
+
+
+@pytest.mark.parametrize("layout", ["beside", "above"])
+def test_stories_behind_the_notice_of_twelve_sites_come_out(
+    project: Project, stack: ExitStack, layout: str
+) -> None:
+    urls = sites(
+        stack,
+        *(
+            {f"/items/{n}": story_behind_a_notice(site, n, layout) for n in range(2)}
+            for site in range(12)
+        ),
+    )
+    for day in range(2):
+        assert len(crawl(project, urls).items) == 24, day
+
+
+def test_pages_of_applications_that_ask_for_scripts_come_out(
+    project: Project, stack: ExitStack
+) -> None:
+    notices = {
+        "short": "<noscript>You need to enable JavaScript to run this app.</noscript>",
+        "long": f"<noscript>{article(1, 70)}</noscript>",
+        "in paragraphs": f"<noscript><p>{article(2, 40)}</p><p>{article(2, 40)}</p></noscript>",
+    }
+    shell = "<html><head><title>Shop</title></head><body>{}<div id=root></div></body></html>"
+    pages = {
+        f"/items/{kind.replace(' ', '-')}/{n}": shell.format(notice)
+        for kind, notice in notices.items()
+        for n in range(4)
+    }
+    urls = sites(stack, pages, pages)
+    assert len(crawl(project, urls).items) == 24
+
+
+def test_articles_beside_one_sidebar_on_three_sites_come_out(
+    project: Project, stack: ExitStack
+) -> None:
+    def beside(site: int, number: int) -> str:
+        title = f"{name(7 * site + number)} and {name(99 + site)}"
+        paragraphs = "".join(
+            f"<div>{title}. {article(200 + 10 * site + number + part, 40)}.</div>"
+            for part in range(0, 400, 100)
+        )
+        return (
+            f"<html><head><title>{title}</title></head><body>"
+            f"<div class=layout><h1>{title}</h1><div class=story>{paragraphs}</div></div>"
+            f"<article><p>{NOTICE}</p><p>{article(89, 115)}</p></article></body></html>"
+        )
+
+    pages_of = [{f"/items/{n}": beside(site, n) for n in range(2)} for site in range(3)]
+    assert len(crawl(project, sites(stack, *pages_of)).items) == 6
+
+
+def test_the_whole_article_is_kept_after_its_beginning_where_that_is_asked_for(
+    project: Project, stack: ExitStack
+) -> None:
+    whole = article(5, 400)
+    beginnings = [" ".join(whole.split()[:length]) for length in (210, 300)]
+    pages_of = [
+        {"/items/story": html(text, "The harbour of the river")} for text in (*beginnings, whole)
+    ]
+    urls = sites(stack, *pages_of)
+    of_default = crawl(project, urls)
+    assert urls[2] not in [item["url"] for item in of_default.items]
+    asked = ("-s", "DEDUP_CONTAINMENT=0.9", "-s", "DEDUP_STORE_URL=sqlite:///whole.db")
+    assert urls[2] in [item["url"] for item in crawl(project, urls, *asked).items]
+    copy = stack.enter_context(serving({"/items/story": pages_of[2]["/items/story"]}, SITES[5]))
+    later = crawl(project, [f"{copy.url}/items/story"], *asked)
+    assert later.items == [], "the whole one is the original of those that come later"
