@@ -141,7 +141,9 @@ def differing(
         chosen = {
             name
             for name, digest in mine.items()
-            if digest.number and (name not in theirs or digest.number != theirs[name].number)
+            if digest.number
+            and not digest.is_title
+            and (name not in theirs or digest.number != theirs[name].number)
         }
     chosen -= {*map(_short, ignored)}
     return tuple(sorted(name for name in chosen if not _are_equal(name, mine, theirs)))

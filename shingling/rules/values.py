@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import unicodedata
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, date, datetime
@@ -277,11 +278,13 @@ def number_in(said: str) -> str:
     """Read a string that is a number: a price, a phone, coordinates, with a currency or a unit.
 
     Returns:
-        The number in one form ("49.9 €" for "€ 49,90"); empty if the string is none, or a date.
+        The number in one form: "49.9 €" for "from € 49,90". Empty if there is none, or a date.
     """
     if len(said) > _MAX_NUMBER or not any(map(str.isdecimal, said)):
         return ""
-    words = [word.casefold() for word in _LETTERS.findall(said)]
+    # With the sign of a currency it is a price, whatever words stand around it.
+    is_price = any(unicodedata.category(char) == "Sc" for char in said)
+    words = [] if is_price else [word.casefold() for word in _LETTERS.findall(said)]
     units = [word for word in words if len(word) > 1]
     if len(units) > 1 or any(len(unit) > _MAX_UNIT or _MONTH.match(unit) for unit in units):
         return ""
