@@ -46,7 +46,7 @@ class LimitedScheduler(Scheduler):
 class LimitedSpider(scrapy.Spider):
     """A spider with the argument `limit`: pages that it yields at most.
 
-    It ends with the reason `limit` when it has yielded so many.
+    It ends with the reason `limit` once it has yielded that many.
     """
 
     custom_settings = {"SCHEDULER": LimitedScheduler}  # noqa: RUF012 (Scrapy's own attribute)

@@ -95,7 +95,7 @@ class PageError(StoreError, ValueError):
 
 
 class BandingError(StoreError, ValueError):
-    """The index of the store is not for these rules; `scrapy dedup rebuild` makes it anew."""
+    """The index of the store is not for these rules; `scrapy dedup rebuild` rebuilds it."""
 
 
 class BulkError(ShinglingError):

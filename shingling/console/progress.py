@@ -1,4 +1,4 @@
-"""How far a command has come: a bar on a terminal, or lines where somebody wants them."""
+"""How far a command has come: a bar on a terminal, otherwise lines."""
 
 from __future__ import annotations
 

@@ -35,12 +35,12 @@ _RESILIPARSE_MODULES = ("resiliparse.extract.html2text", "resiliparse.parse.html
 
 @dataclass(frozen=True)
 class Extracted:
-    """What an extractor function may return in place of the text alone.
+    """What an extractor function may return instead of the text alone.
 
     Args:
         text: the main text; None or blank where the page has none.
-        title: used in place of the page's `<title>`, unless None.
-        language: ISO 639 code, used in place of the one that the page declares, unless None.
+        title: used instead of the page's `<title>`, unless None.
+        language: ISO 639 code, used instead of the one that the page declares, unless None.
     """
 
     text: str | None

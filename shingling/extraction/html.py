@@ -88,7 +88,7 @@ class Head(NamedTuple):
 
 
 def sniff_html(body: bytes) -> bool:
-    """Whether bytes look like an HTML page, whatever content type they were sent with."""
+    """Whether bytes look like an HTML page; their content type does not matter."""
     if body.startswith(_UTF16):
         body = body[:8192].decode("utf-16", "replace").encode()
     start = body.removeprefix(b"\xef\xbb\xbf")[:8192].lstrip()
@@ -145,7 +145,7 @@ def extract_page(
         encoding: as the HTTP header declares it; see `decode`.
         max_bytes: longer pages, in bytes (or characters of a str), are refused.
         parser: of the page; None is that of the default extractor.
-        extractor: of the main text, in place of the parser's own.
+        extractor: of the main text, instead of the parser's own.
 
     Raises:
         ExtractionError: with reason `too_large`, `too_many_elements`, `too_many_attributes`,

@@ -42,7 +42,7 @@ _GROWN_FRACTION = 0.75  # of the limit, when no page is being extracted
 
 
 def check_markup(html: str) -> None:
-    """Refuse a page with so many tags, or so many attributes of one, as no page has.
+    """Refuse a page with more tags, or more attributes of one tag, than real pages have.
 
     It takes next to no time, because only what is in long stretches without a `>` is looked at. A
     tag that has one in a quoted value every few kilobytes is left to the time limit.

@@ -89,7 +89,7 @@ class Line(NamedTuple):
 
 
 def limited_lines(file: IO[bytes], max_bytes: int) -> Iterator[tuple[bytes | None, int]]:
-    """Yield lines, each with its length in bytes; None in place of one that is too long."""
+    """Yield lines, each with its length in bytes; None for one that is too long."""
     while line := file.readline(max_bytes + 1):
         length = len(line)
         if length <= max_bytes or line.endswith(b"\n"):
@@ -210,7 +210,7 @@ def csv_lines(file: IO[bytes], max_characters: int = MAX_LINE_BYTES) -> Iterator
 
 
 class _LimitedLines:
-    """Lines of a text, of which those that are too long are cut."""
+    """Lines of a text; those that are too long are cut."""
 
     def __init__(self, text: io.TextIOWrapper, max_characters: int) -> None:
         self._text = text

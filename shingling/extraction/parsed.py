@@ -35,7 +35,7 @@ class ParsedPage(ABC):
 
     @classmethod
     def parse_head(cls, html: str) -> ParsedPage | None:
-        """Parse the beginning of a page, of which no main text is asked for."""
+        """Parse the beginning of a page, if no main text is asked for."""
         return cls.parse(html)
 
     @abstractmethod

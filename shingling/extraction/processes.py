@@ -46,14 +46,14 @@ class Work(Protocol):
 
 
 class Answer(NamedTuple):
-    """An answer of a worker process, and whether the process holds much memory since then."""
+    """An answer of a worker process, and whether the process holds much memory after it."""
 
     made: Any
     has_grown: bool = False
 
 
 class WorkerDiedError(Exception):
-    """A worker process has ended in place of answering."""
+    """A worker process ended without an answer."""
 
 
 class WorkerTimeoutError(WorkerDiedError):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _MEASURED_ELEMENTS = ("div", "ul", "article")
 _MEASURED_TAG = re.compile(rf"<(?:{'|'.join(_MEASURED_ELEMENTS)})(?=[\s/>])", re.IGNORECASE)
 _MAX_DEPTH = 512  # of one of them; libxml2 reads no deeper than 256
-_DEPTH_CHECKED = 64  # one of so many elements
+_DEPTH_CHECKED = 64  # one in this number of elements
 _NOT_IN_XML = re.compile("[\x01-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 # What the source has where nodes of the tree, which are slow to ask, may have data for scripts.
 _MAY_HAVE_DATA_SCRIPT = re.compile(r"json|__(?:[A-Z]+_STATE|NEXT_DATA|NUXT|DATA)__", re.IGNORECASE)
@@ -112,7 +112,7 @@ class ResiliparsePage(ParsedPage):
 
 
 class QuickPage(ResiliparsePage):
-    """A page of which trafilatura is asked where Resiliparse may have missed the article."""
+    """A page for which trafilatura is asked if Resiliparse may have missed the article."""
 
     def main_text(self, url: str | None) -> str | None:
         """Extract the text by Resiliparse; if it seems to be another one, also by trafilatura.

@@ -107,7 +107,7 @@ class TrafilaturaPage(ParsedPage):
 
 
 class FastTrafilaturaPage(TrafilaturaPage):
-    """A page of which trafilatura extracts the main text by its own rules alone."""
+    """A page whose main text trafilatura extracts by its own rules alone."""
 
     def main_text(self, url: str | None) -> str | None:
         """Extract what trafilatura is sure of; if that is little, what it takes for text."""

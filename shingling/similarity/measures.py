@@ -122,7 +122,7 @@ def nearest(
         minima: of one text.
         others: of the others; among equals the first one comes first.
         least: estimated resemblance.
-        limit: at most so many.
+        limit: how many to return.
     """
     if not others:
         return []

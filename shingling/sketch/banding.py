@@ -183,7 +183,7 @@ class Halves:
 
 @cache
 def _masks(width: int, max_bits: int) -> Hashes:
-    """All values of one half in which at most so many bits are set."""
+    """All values of one half in which at most `max_bits` bits are set."""
     chosen = [
         sum(1 << place for place in places)
         for count in range(max_bits + 1)

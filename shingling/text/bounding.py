@@ -161,7 +161,7 @@ def _may_be_unbounded(properties: CharClasses) -> bool:
     """Whether a text has a run of marks or invisible characters, or many long characters."""
     in_run = properties & np.uint8(_IS_MARK | _IS_INVISIBLE) != 0
     run = 1
-    while run < _MIN_RUN:  # each of `in_run` is the first of so many
+    while run < _MIN_RUN:  # each of `in_run` is the first of `run` of them
         step = min(run, _MIN_RUN - run)
         in_run = in_run[:-step] & in_run[step:]
         run += step

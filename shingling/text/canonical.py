@@ -43,7 +43,7 @@ _TAG_WITH_VALUES = re.compile(
     r"""</?([a-z][^\s/<>]*+)(?:=\s*+"[^"]*+(?:"|\Z)|=\s*+'[^']*+(?:'|\Z)|[^<>])*+(>?)""",
     re.IGNORECASE,
 )
-# Elements that may be part of a word: no space is put in place of their tags.
+# Elements that may be part of a word: their tags are not replaced by a space.
 _WITHIN_WORDS = {
     *["a", "abbr", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn", "em", "font"],
     *["i", "ins", "kbd", "mark", "q", "s", "samp", "small", "span", "strike", "strong", "sub"],

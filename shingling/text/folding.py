@@ -113,7 +113,7 @@ def fold_table() -> bytes:
 
 @cache
 def _tables() -> tuple[bytes, dict[str, str]]:
-    """`fold_table`, and the code points that fold to several whatever their neighbours are."""
+    """`fold_table`, and the code points that fold to several regardless of their neighbours."""
     chars = [*map(chr, (*range(0x20000), *_COMPATIBILITY_HAN))]
     ignorable = {*map(chr, np.flatnonzero(class_table() == IGNORABLE).tolist())}
     interacting = {*compress(chars, map(unicodedata.combining, chars))} - ignorable

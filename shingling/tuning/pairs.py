@@ -96,7 +96,7 @@ def _text(name: str, value: Any, look_up: Callable[[str], str | None]) -> str:
     try:
         return extract_page(content, max_bytes=MAX_FILE_BYTES).text
     except ExtractionError as error:
-        raise TuningError(f'"{name}": no text could be had from the HTML ({error})') from None
+        raise TuningError(f'"{name}": no text could be extracted from the HTML ({error})') from None
 
 
 def _quoted(value: Any) -> str:

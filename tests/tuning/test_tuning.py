@@ -215,7 +215,7 @@ def test_texts_html_and_urls_are_read_and_unlabelled_lines_are_left_out() -> Non
         ),
         (
             {"a": "<html><body></body></html>", "b": "y", "same": True},
-            'line 13: "a": no text could be had from the HTML (no main text in it)',
+            'line 13: "a": no text could be extracted from the HTML (no main text in it)',
         ),
     ],
 )

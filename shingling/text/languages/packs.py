@@ -82,7 +82,7 @@ def _installed(pack: str) -> bool:
 def detect(text: str) -> str:
     """Detect the language of a text with py3langid.
 
-    Only the first 2,000 characters count, whatever the white space between words.
+    Only the first 2,000 characters count, regardless of white space between words.
 
     Returns:
         ISO 639 code of two or three letters; "" where the probability is below 0.2.
