@@ -37,6 +37,7 @@ from shingling.store.session import read_extractors
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+    from datetime import datetime
 
     from sqlalchemy import ColumnElement, Connection, RowMapping, Select, Table
 
@@ -158,12 +159,16 @@ def list_runs(connection: Connection, limit: int = 10) -> list[RunRecord]:
             **{
                 **values,
                 "started": from_seconds(values["started"]),
-                "finished": values["finished"] and from_seconds(values["finished"]),
+                "finished": _time(values["finished"]),
             }
         )
         for values in found
         if values is not None
     ]
+
+
+def _time(seconds: int | None) -> datetime | None:
+    return None if seconds is None else from_seconds(seconds)
 
 
 def run_values(row: RowMapping | Mapping[str, Any]) -> dict[str, Any] | None:
