@@ -211,7 +211,7 @@ def _decide(
     batch = Batch(after, connection, after.rules, NEXT, rules_id=number)
     batch.read_again_for(rows)
     for row in rows:
-        batch.admit(row)
+        batch.pages.add(row)
         decision = place(row, row.first_seen, batch)
         row.rules_id = batch.rules_id
         history = row.last_verdict in ("unchanged", "changed")

@@ -11,7 +11,6 @@ from shingling.admin.records import Record, problem_of
 from shingling.errors import StoreError
 from shingling.store.decide.batch import Batch
 from shingling.store.decide.decide import place
-from shingling.store.decide.groups import join, leave
 from shingling.store.decide.write import write_batch
 from shingling.store.model import Review, from_seconds
 from shingling.store.schema.rows import url_key
@@ -122,27 +121,27 @@ def apply_review(batch: Batch, a: str, b: str, same: bool | None) -> None:
     share and is decided again. So it is where a review is deleted, unless the younger one leads a
     group of its own.
     """
-    others = {row.scope: row for row in batch.load_url(b)}
-    for first in batch.load_url(a):
+    others = {row.scope: row for row in batch.pages.with_url(url_key(b))}
+    for first in batch.pages.with_url(url_key(a)):
         second = others.get(first.scope)
         if second is None:
             continue
         older, younger = sorted((first, second), key=lambda row: row.id)
-        together = batch.head(older) is batch.head(younger)
+        together = batch.groups.original(older) is batch.groups.original(younger)
         if same is True and not together:
             for row, other in ((younger, older), (older, younger)):
-                head = batch.head(other)
-                if head.id not in batch.excluded_originals(row):
-                    join(row, head, batch)
+                original = batch.groups.original(other)
+                if original.id not in batch.groups.excluded_originals(row):
+                    batch.groups.join(row, original)
                     break
         elif same is not True and together:
             _decide_again(older if younger.is_original else younger, batch)
-        elif same is None and not batch.members(younger):
+        elif same is None and not batch.pages.members(younger):
             _decide_again(younger, batch)
 
 
 def _decide_again(row: Row, batch: Batch) -> None:
-    leave(row, batch)
+    batch.groups.detach(row)
     batch.read_again_for([row])
     place(row, row.last_seen, batch)
 

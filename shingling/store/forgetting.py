@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from sqlalchemy import and_, select, update
 
 from shingling.store.decide.batch import Batch
-from shingling.store.decide.groups import remove
+from shingling.store.decide.write import delete_rows, write_batch
 from shingling.store.known import key_of
 from shingling.store.model import DAY
 from shingling.store.schema.rows import GONE
@@ -80,7 +80,17 @@ def forget(session: Session, chosen: Chosen, rules: Rules | None = None) -> int:
     """
 
     def remove_rows(connection: Connection, ids: Sequence[int]) -> int:
-        return remove(ids, Batch(session, connection, rules or session.fitting_rules))
+        batch = Batch(session, connection, rules or session.fitting_rules)
+        rows, leaving = batch.pages.oldest_first(ids), {*ids}
+        for row in rows:
+            if row.is_original:
+                members = [one for one in batch.pages.members(row) if one.id not in leaving]
+                batch.groups.regroup(members, leaving)
+            else:
+                batch.groups.promote_copy(row, leaving)
+        write_batch(batch)
+        delete_rows(batch, rows)
+        return len(rows)
 
     ids, removed = chosen.ids(session), 0
     for start in range(0, len(ids), _MAX_REMOVED_AT_ONCE):

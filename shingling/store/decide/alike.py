@@ -19,7 +19,7 @@ import numpy as np
 from shingling.rules import METHODS
 from shingling.similarity import nearest
 from shingling.similarity.following import MAX_CANDIDATES_MEASURED, Following
-from shingling.store.decide.batch import Decision
+from shingling.store.decide.decision import Decision
 from shingling.store.decide.fields import differing_fields
 from shingling.store.model import is_template
 from shingling.store.urls import end_alike, folders_of
@@ -36,8 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from shingling.rules.rules import Rules
-    from shingling.store.decide.batch import Batch
-    from shingling.store.decide.texts import Alike
+    from shingling.store.decide.texts import Alike, Texts
     from shingling.store.index import Signed
     from shingling.store.schema.rows import Row
     from shingling.text import PreparedText
@@ -56,146 +55,142 @@ _SAME_PAGE = 0.8  # resemblance of whole texts at which pages of a site with one
 
 
 @dataclass
-class Passed:
-    """Originals that a page could follow, and does not: why one was passed over.
-
-    Args:
-        title: why, if for its title.
-        other_fields: since the item of the page says something else; how it would be followed, and
-            what says something else.
-    """
-
-    title: str | None = None
-    other_fields: Decision | None = None
-
-    def for_fields(self, decision: Decision, fields: Sequence[str]) -> None:
-        """Note that fields are in the way of a decision."""
-        if self.other_fields is None:
-            self.other_fields = decision._replace(fields=fields)
-
-
-def choose_exact(
-    row: Row, pairs: Sequence[tuple[Row, Row]], only_template: bool, batch: Batch, passed: Passed
-) -> Decision | None:
-    """Follow the original of the first page with the same text that is the same document.
-
-    Less than one shingle says nothing of a page, and a short text or a template nothing without
-    its title.
+class Choice:
+    """The choice of an original for a page, and why others that it could follow are rejected.
 
     Args:
         row: the page.
-        pairs: pages with its text, each with its original.
-        only_template: whether too little is left of the page without its site's template.
-        batch: where they are.
-        passed: notes what is passed over.
+        texts: of the batch.
+        rules: how pages are decided.
+        reason: why one was rejected for its title.
+        without_fields: how the page would follow one but for what its item says, and the fields in
+            which that says something else.
     """
-    if row.words < batch.scheme.min_comparable_words:
+
+    row: Row
+    texts: Texts
+    rules: Rules
+    reason: str | None = None
+    without_fields: Decision | None = None
+
+    def same_text(
+        self, pairs: Sequence[tuple[Row, Row]], *, only_template: bool
+    ) -> Decision | None:
+        """Follow the original of the first page with the same text that is the same document.
+
+        Less than one shingle says nothing of a page, and a short text or a template nothing without
+        its title.
+
+        Args:
+            pairs: pages with its text, each with its original.
+            only_template: whether too little is left of the page without its site's template.
+        """
+        row, texts, min_words = self.row, self.texts, self.rules.min_words
+        if row.words < texts.scheme.min_comparable_words:
+            return None
+        for twin, original in pairs:
+            if only_template and not are_same_document(row, twin, texts):
+                continue
+            if twin.site != row.site and is_only_template(twin, texts, min_words):
+                continue
+            if row.words < min_words and not _have_one_title(row, twin, texts):
+                continue
+            alike = 1.0 if twin is original else twin.resemblance or 0.0
+            if reason := apart(row, twin, 1.0, texts) or apart(row, original, alike, texts):
+                self.reason = reason
+                continue
+            decision = Decision("exact", original, 1.0, 1.0, None if twin is original else twin)
+            if self._says_the_same(decision):
+                return decision
         return None
-    for twin, head in pairs:
-        if only_template and not are_one(row, twin, batch):
-            continue
-        if twin.site != row.site and is_only_template(twin, batch):
-            continue
-        if row.words < batch.rules.min_words and not _have_one_title(row, twin, batch):
-            continue
-        alike = 1.0 if twin is head else twin.resemblance or 0.0
-        if reason := apart(row, twin, 1.0, batch) or apart(row, head, alike, batch):
-            passed.title = reason
-            continue
-        decision = Decision("exact", head, 1.0, 1.0, None if twin is head else twin)
-        fields = differing_fields(row, head, batch.rules)
-        if not fields:
-            return decision
-        passed.for_fields(decision, fields)
-    return None
 
+    def nearest(self, candidates: Sequence[Row]) -> Decision | None:
+        """Follow the most alike of the candidates that the method accepts, but for other documents.
 
-def choose(row: Row, candidates: Sequence[Row], batch: Batch, passed: Passed) -> Decision | None:
-    """Follow the most alike of the candidates that the method accepts, but for other documents.
+        It is looked for among those whose items say what that of the page says. Of the others, one
+        tells what the page would be without its fields.
+        """
+        same: list[Row] = []
+        others: list[Row] = []
+        for candidate in _accepted(self.row, candidates, self.rules):
+            differs = differing_fields(self.row, candidate, self.rules)
+            (others if differs else same).append(candidate)
+        decision = self._most_alike(same)
+        if decision is None and others:
+            without = self._most_alike(others, any_of_them=True)
+            if without is not None:
+                self._says_the_same(without)
+        return decision
 
-    It is looked for among those whose items say what that of the page says. Of the others, one
-    tells what the page would be without its fields.
-    """
-    accepted = _accepted(row, candidates, batch.rules)
-    fields = [differing_fields(row, other, batch.rules) for other in accepted]
-    equal = [other for other, differing in zip(accepted, fields, strict=True) if not differing]
-    decision = _most_alike(row, equal, batch, passed)
-    others = [other for other, differing in zip(accepted, fields, strict=True) if differing]
-    if decision is None and others:
-        without = _most_alike(row, others, batch, passed, any_of_them=True)
-        if without is not None and without.original is not None:
-            passed.for_fields(without, differing_fields(row, without.original, batch.rules))
-    return decision
+    def _most_alike(self, accepted: Sequence[Row], *, any_of_them: bool = False) -> Decision | None:
+        """Follow the most alike of some originals, or one that is alike enough.
 
-
-def _most_alike(
-    row: Row,
-    accepted: Sequence[Row],
-    batch: Batch,
-    passed: Passed,
-    *,
-    any_of_them: bool = False,
-) -> Decision | None:
-    """Follow the most alike of some originals, or one that is alike enough.
-
-    The estimate from all minima picks whom to measure; among equals the oldest wins.
-    """
-    following = Following.by(batch.rules)
-
-    def measure(at: int) -> Alike | None:
-        other = accepted[at]
-        alike = _measure(row, other, following.least, batch)
-        if alike.resemblance < following.least:
+        The estimate from all minima picks whom to measure; among equals the oldest wins.
+        """
+        if not accepted:
             return None
-        if not alike.resemblance and is_only_template(other, batch):
-            return None
-        if following.contains(batch.texts.overlap(row, other)):
-            return None
-        if reason := apart(row, other, alike.resemblance, batch):
-            passed.title = reason
-            return None
-        return None if not following.least and batch.texts.are_forged(row, other) else alike
+        row, texts, following = self.row, self.texts, Following.by(self.rules)
 
-    minima = [other.minima for other in accepted]
-    ranked = nearest(row.minima, minima, following.worth, MAX_CANDIDATES_MEASURED)
-    batch.texts.load(accepted[at].id for at, _ in ranked)
-    ages = [other.id for other in accepted]
-    best = following.best(ranked, ages, measure, any_of_them=any_of_them)
-    return None if best is None else Decision("near", accepted[best[0]], *best[1])
+        def measure(at: int) -> Alike | None:
+            other = accepted[at]
+            alike = _measure(row, other, following.least, texts)
+            if alike.resemblance < following.least:
+                return None
+            if not alike.resemblance and is_only_template(other, texts, self.rules.min_words):
+                return None
+            if following.contains(texts.overlap(row, other)):
+                return None
+            if reason := apart(row, other, alike.resemblance, texts):
+                self.reason = reason
+                return None
+            return None if not following.least and texts.are_forged(row, other) else alike
+
+        minima = [other.minima for other in accepted]
+        ranked = nearest(row.minima, minima, following.worth, MAX_CANDIDATES_MEASURED)
+        texts.load(accepted[at].id for at, _ in ranked)
+        ages = [other.id for other in accepted]
+        best = following.best(ranked, ages, measure, any_of_them=any_of_them)
+        return None if best is None else Decision("near", accepted[best[0]], *best[1])
+
+    def whole(self, others: Sequence[Row]) -> tuple[Decision | None, str | None]:
+        """Follow the original that the page is a piece of; find the URL of one that it contains.
+
+        Others come with the likeliest first; among equals it wins. A piece has no more shingles
+        than its whole, and on another site at least a quarter of them: a page that collects the
+        articles of a site must not take them all.
+        """
+        row, least = self.row, self.rules.containment
+        if least is None:
+            return None, None
+        piece: Decision | None = None
+        most = 0.0
+        contains: tuple[float, str | None] = 0.0, None
+        for other in others[:MAX_CANDIDATES_MEASURED]:
+            both = self.texts.overlap(row, other)
+            if both is None or both.containment < least:
+                continue
+            if row.site != other.site and both.a < _LEAST_SHARE * both.b:
+                continue
+            if both.a > both.b:
+                contains = max(contains, (both.containment, other.url), key=itemgetter(0))
+            elif reason := apart(row, other, both.containment, self.texts):
+                self.reason = reason
+            else:
+                decision = Decision("near", other, both.resemblance, both.containment)
+                if self._says_the_same(decision) and both.containment > most:
+                    piece, most = decision, both.containment
+        return piece, contains[1] if piece is None else None
+
+    def _says_the_same(self, decision: Decision) -> bool:
+        """Whether the item of the page says what that of its original says; if not, note it."""
+        assert decision.original is not None
+        fields = differing_fields(self.row, decision.original, self.rules)
+        if fields and self.without_fields is None:
+            self.without_fields = decision._replace(fields=fields)
+        return not fields
 
 
-def contained(
-    row: Row, others: Sequence[Row], least: float, batch: Batch, passed: Passed
-) -> tuple[Decision | None, str | None]:
-    """Follow the original that the row is a piece of, and find the URL of one that it contains.
-
-    Others come with the likeliest first; among equals it wins. A piece has no more shingles
-    than its whole, and on another site at least a quarter of them: a page that collects the
-    articles of a site must not take them all.
-    """
-    piece: Decision | None = None
-    most = 0.0
-    contains: tuple[float, str | None] = 0.0, None
-    for other in others[:MAX_CANDIDATES_MEASURED]:
-        both = batch.texts.overlap(row, other)
-        if both is None or both.containment < least:
-            continue
-        if row.site != other.site and both.a < _LEAST_SHARE * both.b:
-            continue
-        if both.a > both.b:
-            contains = max(contains, (both.containment, other.url), key=itemgetter(0))
-        elif reason := apart(row, other, both.containment, batch):
-            passed.title = reason
-        else:
-            decision = Decision("near", other, both.resemblance, both.containment)
-            if fields := differing_fields(row, other, batch.rules):
-                passed.for_fields(decision, fields)
-            elif both.containment > most:
-                piece, most = decision, both.containment
-    return piece, contains[1] if piece is None else None
-
-
-def apart(row: Row, other: Row, alike: float, batch: Batch) -> str | None:
+def apart(row: Row, other: Row, alike: float, texts: Texts) -> str | None:
     """Why two pages are two documents by their titles, however alike they are; None if one.
 
     On one site, pages with other titles are one only if both are long, without the site's
@@ -208,19 +203,19 @@ def apart(row: Row, other: Row, alike: float, batch: Batch) -> str | None:
         row: one of them.
         other: the other one.
         alike: the resemblance of their texts, or their containment.
-        batch: where they are.
+        texts: of the batch.
 
     Returns:
         The reason of a verdict.
     """
-    if _have_one_title(row, other, batch) is not False:
+    if _have_one_title(row, other, texts) is not False:
         return None
-    first, second = batch.texts.of(row), batch.texts.of(other)
+    first, second = texts.of(row), texts.of(other)
     titles = row.title or "", other.title or ""
     if row.site == other.site:
-        if alike >= _SAME_PAGE and _are_renamed(row, other, batch):
+        if alike >= _SAME_PAGE and _are_renamed(row, other, texts):
             return None
-        if min(_words_left(row, batch), _words_left(other, batch)) < LONG_TEXT:
+        if min(_words_left(row, texts), _words_left(other, texts)) < LONG_TEXT:
             return "other_title"
         if row.text_hash != other.text_hash:
             if alike < LIKELY_COPY or differ_in_numbers_only(*titles):
@@ -250,32 +245,32 @@ def _in_common(text: PreparedText, other: PreparedText) -> str:
     return "\n".join(compress(text.lines, is_shared.tolist()))
 
 
-def is_version(row: Row, other: Row, batch: Batch) -> bool:
+def is_version(row: Row, other: Row, texts: Texts) -> bool:
     """Whether two pages of one site are versions of one page, by titles and whole texts."""
-    is_titled = _have_one_title(row, other, batch)
+    is_titled = _have_one_title(row, other, texts)
     if is_titled is not False:
         return bool(is_titled)
-    alike = batch.texts.measure(row, other, whole=True).resemblance
-    return alike >= _SAME_PAGE and apart(row, other, alike, batch) is None
+    alike = texts.measure(row, other, whole=True).resemblance
+    return alike >= _SAME_PAGE and apart(row, other, alike, texts) is None
 
 
-def _have_one_title(a: Row, b: Row, batch: Batch) -> bool | None:
+def _have_one_title(a: Row, b: Row, texts: Texts) -> bool | None:
     """Whether two pages have one title or headline; None where one has no title."""
     keys = title_key(a.title or ""), title_key(b.title or "")
     if not all(keys):
         return None
     if keys[0] == keys[1]:
         return True
-    parts = batch.title_parts(a.site)
+    parts = texts.title_parts(a.site)
     return has_same_headline(parts(a.title or ""), parts(b.title or ""))
 
 
-def are_one(a: Row, b: Row, batch: Batch) -> bool:
+def are_same_document(a: Row, b: Row, texts: Texts) -> bool:
     """Whether two pages are of one site and have one title, apart from numbering."""
-    return a.site == b.site and (_have_one_title(a, b, batch) is True or _are_renamed(a, b, batch))
+    return a.site == b.site and (_have_one_title(a, b, texts) is True or _are_renamed(a, b, texts))
 
 
-def _are_renamed(a: Row, b: Row, batch: Batch) -> bool:
+def _are_renamed(a: Row, b: Row, texts: Texts) -> bool:
     """Whether the titles of two pages of a site differ in numbering or script only.
 
     Their URLs end alike.
@@ -286,7 +281,7 @@ def _are_renamed(a: Row, b: Row, batch: Batch) -> bool:
     (first, title), (second, other) = split_numbering(a.title or ""), split_numbering(b.title or "")
     if _is_in_folders(first, a) and _is_in_folders(second, b):
         return False
-    parts = batch.title_parts(a.site)
+    parts = texts.title_parts(a.site)
     return scripts(title) != scripts(other) or has_same_headline(parts(title), parts(other))
 
 
@@ -295,12 +290,10 @@ def _is_in_folders(number: str, row: Row) -> bool:
     return number.casefold() in (part.lstrip("0") for part in found)
 
 
-def is_only_template(row: Row, batch: Batch) -> bool:
+def is_only_template(row: Row, texts: Texts, min_words: int) -> bool:
     """Whether too little is left of a page without its site's template."""
-    split = batch.texts.split(row)
-    return split is not None and is_template(
-        split, row.words, batch.rules.min_words, batch.scheme.canonical
-    )
+    split = texts.split(row)
+    return split is not None and is_template(split, row.words, min_words, texts.scheme.canonical)
 
 
 def is_measured(page: Signed, others: Sequence[Signed], rules: Rules) -> bool:
@@ -323,22 +316,22 @@ def _accepted(row: Signed, candidates: Sequence[_S], rules: Rules) -> Sequence[_
     return [other for other, taken in zip(candidates, accepted, strict=True) if taken]
 
 
-def _measure(row: Row, other: Row, least: float, batch: Batch) -> Alike:
+def _measure(row: Row, other: Row, least: float, texts: Texts) -> Alike:
     """Measure two pages without the templates of their sites.
 
     Pages of one site can only look more alike by its template: whole, they must be alike as well.
     With one title they are one page, if they are nearly the same as a whole.
     """
-    left = batch.texts.measure(row, other)
+    left = texts.measure(row, other)
     if row.site != other.site:
         return left
-    whole = batch.texts.measure(row, other, whole=True)
-    if whole.resemblance >= max(least, _SAME_PAGE) and are_one(row, other, batch):
+    whole = texts.measure(row, other, whole=True)
+    if whole.resemblance >= max(least, _SAME_PAGE) and are_same_document(row, other, texts):
         return whole
     return min(left, whole)
 
 
-def _words_left(row: Row, batch: Batch) -> int:
+def _words_left(row: Row, texts: Texts) -> int:
     """Words of a page without its site's template."""
-    split = batch.texts.split(row)
-    return row.words if split is None else split.words_left(row.words, batch.scheme.canonical)
+    split = texts.split(row)
+    return row.words if split is None else split.words_left(row.words, texts.scheme.canonical)

@@ -169,7 +169,7 @@ class Validation:
         self._batch = batch
         self._decided = [*batch.decided.values()]
         self._first_new = min((row.id for row in self._decided if not row.stored), default=_NONE)
-        self._written = sorted(batch.touched)
+        self._written = sorted(batch.groups.changed)
         self._validate(self._database.committed_since(self._connection, self._since))
 
     def end(self) -> None:
@@ -190,13 +190,13 @@ class Validation:
             raise OvertakenError
 
     def _has_missed(self, ids: Iterable[int]) -> bool:
-        held = self._batch.rows
+        held = self._batch.pages.rows
         wanted = {*ids} if self._decided else {*ids} & held.keys()
         if not wanted.isdisjoint(self._written):
             return True
         decided = {row.id for row in self._decided}
         new: list[Row] = []
-        for other in self._batch.as_stored(wanted):
+        for other in self._batch.pages.stored_now(wanted):
             if other.original_id in decided:
                 return True
             if other.id not in held:
@@ -210,7 +210,7 @@ class Validation:
         batch = self._batch
         now = {(row.scope, row.text_hash) for row in self._decided}
         # Of the copies of a text that leaves its group, one takes its place there.
-        former = batch.texts_of(self._decided) - now
+        former = batch.pages.texts_of(self._decided) - now
         for other in new:
             text = other.scope, other.text_hash
             if text in former or (text in now and other.status != "exact"):

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from shingling.rules import METHODS
 from shingling.rules.own_fields import said_otherwise
 from shingling.similarity import distance as simhash_distance, nearest
 from shingling.store.decide.alike import (
-    Passed,
-    are_one,
-    choose,
-    choose_exact,
-    contained,
+    Choice,
+    are_same_document,
     is_only_template,
     is_version,
 )
-from shingling.store.decide.batch import Decision
+from shingling.store.decide.decision import Decision
 from shingling.store.decide.fields import differing_fields
-from shingling.store.decide.groups import follow, lead_again, leave, regroup
 from shingling.store.model import DAY, Verdict, fetched_at
 from shingling.store.schema.rows import GONE
 from shingling.text import title_key
@@ -28,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from shingling.sketch import Signature
-    from shingling.store.decide.batch import Batch, Met
+    from shingling.store.decide.batch import Batch, Candidates
     from shingling.store.model import Page
     from shingling.store.schema.rows import Row
 
@@ -50,33 +46,34 @@ def decide(page: Page, signature: Signature | None, batch: Batch) -> Verdict:
         return Verdict("skipped", reason=page.reason or "no_main_text")
 
     # 2. The URL is known: the same text again, or a page that has changed.
-    row, last_run = batch.find(page), None
+    row, last_run = batch.row_of(page), None
     former: Row | None = None
     previous: float | None = None
-    led: Sequence[Row] = ()
+    members: Sequence[Row] = ()
     if row is None:
         row = batch.insert(page, signature)
         if row.stored:  # in the place of one that could not be read
-            led = leave(row, batch)
+            members = batch.groups.detach(row)
     else:
         is_unchanged = row.text_hash == signature.text_hash
         last_run = batch.see_again(row, page, is_unchanged=is_unchanged)
         if is_unchanged:
             return _unchanged(row, last_run, fetched_at(page), batch)
         former = batch.change(row, page, signature)
-        led = leave(row, batch, former)
+        members = batch.groups.detach(row, former)
         previous = batch.texts.measure(row, former).resemblance
 
     # 3. to 5. The same text, candidates, or new.
-    met = batch.meet(row)
+    found = batch.find_candidates(row)
     if page.learns_template:
-        _learn(row, former, met, batch)
-    decision = place(row, fetched_at(page), batch, met, _fresh_for(row, former, met, batch))
-    head = decision.original
-    if head in led:
-        decision = lead_again(row, decision, batch)
-    elif head is not None and _is_gone(head, last_run, batch):
-        decision = lead_again(row, decision, batch, "original_missing")
+        _learn(row, former, found, batch)
+    counts = _fresh_for(row, former, found, batch)
+    decision = place(row, fetched_at(page), batch, found, counts)
+    original = decision.original
+    if original in members:
+        decision = batch.groups.make_original(row, decision)
+    elif original is not None and _is_gone(original, last_run, batch):
+        decision = batch.groups.make_original(row, decision, "original_missing")
     status = decision.status
     if status == "new":
         status = "new" if former is None else "changed"
@@ -85,7 +82,9 @@ def decide(page: Page, signature: Signature | None, batch: Batch) -> Verdict:
     return _verdict(row, status, decision, batch, previous)
 
 
-def _fresh_for(row: Row, former: Row | None, met: Met, batch: Batch) -> Callable[[Row], bool]:
+def _fresh_for(
+    row: Row, former: Row | None, found: Candidates, batch: Batch
+) -> Callable[[Row], bool]:
     """Which originals count for a page that is new or has changed.
 
     What pages say that were told apart by it may have changed since the last crawl, such as a
@@ -97,83 +96,83 @@ def _fresh_for(row: Row, former: Row | None, met: Met, batch: Batch) -> Callable
     def is_fresh(other: Row) -> bool:
         if row.fields is None or run is None or other.last_run_id == run:
             return True
-        return other in met.reviewed or not (told_apart or other.reason == "other_fields")
+        return other in found.reviewed or not (told_apart or other.reason == "other_fields")
 
     return is_fresh
 
 
 def _unchanged(row: Row, last_run: int | None, now: int, batch: Batch) -> Verdict:
     """Decide a page that has the text that it had: again, where something else has changed."""
-    head, status = batch.head(row), "unchanged"
-    decision = _standing(row, head, batch)
-    if head is not row and _is_gone(head, last_run, batch):
-        decision = lead_again(row, decision, batch, "original_missing")
+    original, status = batch.groups.original(row), "unchanged"
+    decision = _standing(row, original, batch)
+    if original is not row and _is_gone(original, last_run, batch):
+        decision = batch.groups.make_original(row, decision, "original_missing")
     elif row.rules_id != batch.rules_id:
-        led = leave(row, batch)
-        decision = _decide_again(row, head, now, batch)
+        members = batch.groups.detach(row)
+        decision = _decide_again(row, original, now, batch)
         if decision.original is None:
-            regroup(led, batch, (), [row])
-        if decision.original not in (None, head):
+            batch.groups.regroup(members, (), [row])
+        if decision.original not in (None, original):
             status = decision.status
-    elif head is not row and row.reason != "review":
-        fields = differing_fields(row, head, batch.rules)
+    elif original is not row and row.reason != "review":
+        fields = differing_fields(row, original, batch.rules)
         if fields:  # it says what it did not say before
             status = row.status
             decision = decision._replace(reason="other_fields", fields=fields)
-        elif not _still_follows(row, head, batch):  # what they share is template by now
+        elif not _still_follows(row, original, batch):  # what they share is template by now
             batch.read_again_for([row])
-            leave(row, batch)
-            decision = place(row, now, batch, counts=lambda other: other is not head)
+            batch.groups.detach(row)
+            decision = place(row, now, batch, counts=lambda other: other is not original)
             if decision.original is not None:
                 status = decision.status
     return _verdict(row, status, decision, batch)
 
 
-def _still_follows(row: Row, head: Row, batch: Batch) -> bool:
+def _still_follows(row: Row, original: Row, batch: Batch) -> bool:
     """Whether most of what a known duplicate shares with its original is not template by now.
 
     Pages of one site with one title are one page, whatever is left of them.
     """
-    splits = [split for split in map(batch.texts.split, (row, head)) if split is not None]
+    splits = [split for split in map(batch.texts.split, (row, original)) if split is not None]
     if row.reason == "piece" or not any(split.has_template for split in splits):
         return True
-    left, whole = (batch.texts.overlap(row, head, whole=whole) for whole in (False, True))
-    if left is None or whole is None or are_one(row, head, batch):
+    left, whole = (batch.texts.overlap(row, original, whole=whole) for whole in (False, True))
+    if left is None or whole is None or are_same_document(row, original, batch.texts):
         return True
     return 2 * left.shared >= whole.shared
 
 
-def _is_gone(head: Row, last_run: int | None, batch: Batch) -> bool:
+def _is_gone(original: Row, last_run: int | None, batch: Batch) -> bool:
     """Whether an original is no longer met, or has answered so, while its duplicate is.
 
     It was met neither in this crawl nor since the one of the spider began that has finished
     last; the duplicate was met in an earlier crawl, its last run.
     """
-    run, met = batch.run, head.last_run_id
+    run, met = batch.run, original.last_run_id
     if run is None or not run.is_crawl or last_run in (None, run.id) or met is None:
         return False
     return met == GONE or (run.previous is not None and met < run.previous)
 
 
-def _standing(row: Row, head: Row, batch: Batch) -> Decision:
+def _standing(row: Row, original: Row, batch: Batch) -> Decision:
     """Decision by which a page stands as it does."""
-    if head is not row:
-        return Decision(row.status, head, row.resemblance, row.containment, reason=row.reason)
-    other = batch.compared_with(row)
+    if original is not row:
+        return Decision(row.status, original, row.resemblance, row.containment, reason=row.reason)
+    other = batch.pages.compared_with(row)
     if other is None:
         return Decision("new")
-    fields = differing_fields(row, batch.head(other), batch.rules)
+    fields = differing_fields(row, batch.groups.original(other), batch.rules)
     return Decision("new", reason=row.reason, fields=fields)
 
 
-def _decide_again(row: Row, head: Row, now: int, batch: Batch) -> Decision:
+def _decide_again(row: Row, original: Row, now: int, batch: Batch) -> Decision:
     """Decide a page again that was decided by other rules, as in a store that begins with these.
 
     What was decided by these rules counts; and if that has no original for it, the one that it had.
     """
     decision = place(row, now, batch, counts=lambda other: other.rules_id == batch.rules_id)
-    if decision.original is None and head is not row:
-        decision = place(row, now, batch, counts=lambda other: other is head)
+    if decision.original is None and original is not row:
+        decision = place(row, now, batch, counts=lambda other: other is original)
     return decision
 
 
@@ -182,16 +181,16 @@ def _verdict(
 ) -> Verdict:
     """Verdict on a page that was met."""
     row.last_verdict, row.rules_id = status, batch.rules_id
-    if status != "unchanged" or row.id in batch.placed:
+    if status != "unchanged" or row.id in batch.groups.placed:
         batch.decided[row.id] = row
-    compared = batch.compared_with(row)
+    compared = batch.pages.compared_with(row)
     original = decision.original
     follows = original is not None and decision.reason != "other_fields"
     if original is not None and follows and original.rules_id != batch.rules_id:
         original.rules_id = batch.rules_id  # it is an original by these rules, as it comes out
-        batch.touched[original.id] = original
+        batch.groups.note([original])
     if original is None and decision.fields and compared is not None:
-        original = batch.head(compared)
+        original = batch.groups.original(compared)
     differing = decision.fields
     if original is not None and not differing:
         differing = said_otherwise(row.fields, original.fields, batch.rules.ignore_fields)
@@ -213,18 +212,19 @@ def _verdict(
     )
 
 
-def _learn(row: Row, former: Row | None, met: Met, batch: Batch) -> None:
+def _learn(row: Row, former: Row | None, found: Candidates, batch: Batch) -> None:
     """Have the page's site learn from it, but for what it shares with pages that it may copy."""
     if batch.templates is None or not title_key(row.title or ""):
         return
-    originals = (*(head for _, head in met.same_text), *met.candidates)
-    heads = [*{head.id: head for head in originals if head is not row}.values()]
-    others = {other.id: other for other in (*(twin for twin, _ in met.same_text), *heads)}
-    for head in _nearest(row, heads):
-        newest = batch.members(head, _NEWEST_DUPLICATES)
+    twins = {twin.id: twin for twin, _ in found.same_text}
+    heads = (*(original for _, original in found.same_text), *found.similar)
+    originals = {original.id: original for original in heads if original is not row}
+    others = twins | originals
+    for original in _nearest(row, [*originals.values()]):
+        newest = batch.pages.members(original, _NEWEST_DUPLICATES)
         others.update((member.id, member) for member in newest if member is not row)
     of_site = [other for other in others.values() if other.site == row.site]
-    copies = [other for other in _nearest(row, of_site) if is_version(row, other, batch)]
+    copies = [other for other in _nearest(row, of_site) if is_version(row, other, batch.texts)]
     related = copies if former is None else [*copies, former]
     shared = {block for other in related for block in batch.texts.blocks(other)}
     batch.templates.learn(row, copies, batch.texts.of(row), shared)
@@ -243,10 +243,10 @@ class _Case:
         row: the page.
         now: seconds since 1970, from which `Rules.original_max_age_days` counts back.
         batch: where it is.
-        met: what it is compared with.
-        is_template: whether too little is left of it without its site's template.
+        found: what it is compared with.
         counts: which originals count; None: all.
-        passed: originals that were passed over.
+        choice: of its original.
+        is_template: whether too little is left of it without its site's template.
         looked_at: originals that it was compared with.
         contains: URL of an original that is a piece of the page.
     """
@@ -254,33 +254,34 @@ class _Case:
     row: Row
     now: int
     batch: Batch
-    met: Met
-    is_template: bool
+    found: Candidates
     counts: Callable[[Row], bool] | None
-    passed: Passed = field(default_factory=Passed)
+    choice: Choice
+    is_template: bool
     looked_at: Sequence[Row] = ()
     contains: str | None = None
 
-    def may_follow(self, head: Row) -> bool:
+    def may_follow(self, original: Row) -> bool:
         """Whether an original counts: no review excludes it, and it is in the window."""
-        if head is self.row or head.id in self.met.excluded or head.is_of_page_of(self.row):
+        is_excluded = original.id in self.found.excluded
+        if original is self.row or is_excluded or original.is_of_page_of(self.row):
             return False
-        if self.counts is not None and not self.counts(head):
+        if self.counts is not None and not self.counts(original):
             return False
         window = self.batch.rules.original_max_age_days
-        return window is None or head.last_seen >= self.now - window * DAY
+        return window is None or original.last_seen >= self.now - window * DAY
 
     def to_measure(self, originals: Sequence[Row]) -> list[Row]:
         """Those of the originals that count and are long enough to be measured."""
         fewest = self.batch.rules.min_words
-        return [head for head in originals if head.words >= fewest and self.may_follow(head)]
+        return [one for one in originals if one.words >= fewest and self.may_follow(one)]
 
 
 def place(
     row: Row,
     now: int,
     batch: Batch,
-    met: Met | None = None,
+    found: Candidates | None = None,
     counts: Callable[[Row], bool] | None = None,
 ) -> Decision:
     """Attach a page that is in no group to an original, or make it one.
@@ -289,14 +290,21 @@ def place(
         row: the page.
         now: seconds since 1970, from which `Rules.original_max_age_days` counts back.
         batch: has read all that the page can meet.
-        met: what it meets; None looks it up.
+        found: what it is compared with; None looks it up.
         counts: which originals count; None: all.
     """
     # What other pages of its site show too says nothing of a page, except that it is the same as
     # one with its title.
     split = batch.texts.split(row)
-    is_template = is_only_template(row, batch)
-    case = _Case(row, now, batch, met or batch.meet(row), is_template, counts)
+    case = _Case(
+        row,
+        now,
+        batch,
+        found or batch.find_candidates(row),
+        counts,
+        Choice(row, batch.texts, batch.rules),
+        is_only_template(row, batch.texts, batch.rules.min_words),
+    )
     decision = (
         _reviewed(case)
         or _same_text(case)
@@ -306,43 +314,42 @@ def place(
         or _piece(case)
         or _new(case)
     )
-    batch.place(row, decision)
+    batch.groups.place(row, decision)
     return decision if split is None else decision._replace(template=split.template_share)
 
 
 def _reviewed(case: _Case) -> Decision | None:
     """Follow the original that a review names: it goes before every measure."""
-    for head in case.met.reviewed:
-        counts = case.counts is None or case.counts(head)
-        if counts and head is not case.row and head.id not in case.met.excluded:
-            return follow(case.row, head, case.batch)
+    for original in case.found.reviewed:
+        counts = case.counts is None or case.counts(original)
+        if counts and original is not case.row and original.id not in case.found.excluded:
+            return case.batch.groups.by_review(case.row, original)
     return None
 
 
 def _same_text(case: _Case) -> Decision | None:
     """3. Another page has the same text."""
-    pairs = [(twin, head) for twin, head in case.met.same_text if case.may_follow(head)]
-    return choose_exact(case.row, pairs, case.is_template, case.batch, case.passed)
+    pairs = [(twin, one) for twin, one in case.found.same_text if case.may_follow(one)]
+    return case.choice.same_text(pairs, only_template=case.is_template)
 
 
 def _nothing_to_measure(case: _Case) -> Decision | None:
     """Skip a short text, which is a duplicate only of the same text."""
-    rules = case.batch.rules
-    finds_near = METHODS[rules.method].keys is not None
-    if case.row.words < rules.min_words or (case.is_template and not finds_near):
+    is_short = case.row.words < case.batch.rules.min_words
+    if is_short or (case.is_template and not case.batch.finds_near):
         return Decision("skipped", reason="template" if case.is_template else "short")
     return None
 
 
 def _nearest_candidate(case: _Case) -> Decision | None:
     """4. The best of the candidates that is alike enough is the original."""
-    if not case.met.candidates:
-        return None
     row, batch = case.row, case.batch
-    case.looked_at = case.to_measure(case.met.candidates)
+    case.looked_at = case.to_measure(case.found.similar)
     if case.is_template:
-        case.looked_at = [other for other in case.looked_at if are_one(row, other, batch)]
-    decision = choose(row, case.looked_at, batch, case.passed)
+        case.looked_at = [
+            other for other in case.looked_at if are_same_document(row, other, batch.texts)
+        ]
+    decision = case.choice.nearest(case.looked_at)
     if decision is None or decision.original is None:
         return None
     distance = None
@@ -360,13 +367,11 @@ def _nothing_but_template(case: _Case) -> Decision | None:
 
 def _piece(case: _Case) -> Decision | None:
     """Find an original that the page is a piece of; what contains one is an original itself."""
-    row, batch = case.row, case.batch
-    if batch.rules.containment is None:
+    if case.batch.rules.containment is None:
         return None
-    wholes = case.to_measure(batch.likely_wholes(row))
+    wholes = case.to_measure(case.batch.likely_wholes(case.row))
     case.looked_at = [*{other.id: other for other in (*case.looked_at, *wholes)}.values()]
-    least = batch.rules.containment
-    decision, case.contains = contained(row, wholes, least, batch, case.passed)
+    decision, case.contains = case.choice.whole(wholes)
     if decision is None:
         return None
     return decision._replace(reason="piece", candidates=len(case.looked_at))
@@ -374,7 +379,7 @@ def _piece(case: _Case) -> Decision | None:
 
 def _new(case: _Case) -> Decision:
     """5. It is like no other page: an original."""
-    count, other = len(case.looked_at), case.passed.other_fields
+    count, other = len(case.looked_at), case.choice.without_fields
     if other is not None:
         return other._replace(
             original=None,
@@ -383,4 +388,4 @@ def _new(case: _Case) -> Decision:
             candidates=count,
             contains=case.contains,
         )
-    return Decision("new", reason=case.passed.title, candidates=count, contains=case.contains)
+    return Decision("new", reason=case.choice.reason, candidates=count, contains=case.contains)

@@ -1,4 +1,7 @@
-"""How pages leave and join groups, and what becomes of a group that loses its original."""
+"""Groups of an original and its duplicates: how pages join and leave them.
+
+A group that loses its original is decided anew.
+"""
 
 from __future__ import annotations
 
@@ -9,194 +12,231 @@ import numpy as np
 from shingling.rules import METHODS
 from shingling.similarity.following import Following
 from shingling.sketch import FUNCTIONS
-from shingling.store.decide.alike import Passed, apart, choose, contained
-from shingling.store.decide.batch import Decision
+from shingling.store.decide.alike import Choice, apart
+from shingling.store.decide.decision import Decision
 from shingling.store.decide.fields import differing_fields
-from shingling.store.decide.write import delete_rows, write_batch
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from shingling.arrays import Minima
-    from shingling.store.decide.batch import Batch
+    from shingling.rules.rules import Rules
+    from shingling.store.decide.page_cache import PageCache
+    from shingling.store.decide.reviews import Reviews
+    from shingling.store.decide.texts import Texts
+    from shingling.store.index import Lookup
     from shingling.store.schema.rows import Row
 
 
-def leave(
-    row: Row, batch: Batch, former: Row | None = None, heads: Sequence[Row] = ()
-) -> Sequence[Row]:
-    """Take a page out of its group; it is in none then.
+class Groups:
+    """The groups of the pages of a batch, changed in memory.
 
     Args:
-        row: leaves.
-        batch: where it is.
-        former: the row before its text changed, if it has.
-        heads: originals that those it led may follow.
+        pages: that were read.
+        reviews: of them.
+        texts: of them.
+        lookup: finds the originals.
+        rules: how pages are decided.
 
-    Returns:
-        Those it led.
+    Attributes:
+        changed: rows to be written, by id.
+        placed: ids of pages whose place was decided.
     """
-    members = batch.members(row) if row.is_original else []
-    _promote_exact_copy(former or row, batch, {row.id})
-    batch.place(row, Decision("new"))
-    regroup(members, batch, {row.id}, heads)
-    return members
 
+    def __init__(
+        self, pages: PageCache, reviews: Reviews, texts: Texts, lookup: Lookup, rules: Rules
+    ) -> None:
+        self.changed: dict[int, Row] = {}
+        self.placed: set[int] = set()
+        self._pages, self._reviews = pages, reviews
+        self._texts, self._lookup, self._rules = texts, lookup, rules
 
-def lead_again(row: Row, decision: Decision, batch: Batch, reason: str | None = None) -> Decision:
-    """Make a page the original of one that it follows now.
+    def note(self, rows: Iterable[Row]) -> None:
+        """Note that rows have changed."""
+        self.changed.update((row.id, row) for row in rows)
 
-    It led that one before it changed: that one was dropped, and perhaps never came out. Where both
-    change, one after the other, both would be dropped. Or that one is gone from the web.
+    def original(self, row: Row) -> Row:
+        """Original of the row's group."""
+        if row.original_id is None:
+            return row
+        self._pages.load([row.original_id])
+        if row.original_id in self._pages.rows:
+            return self._pages.rows[row.original_id]
+        self.place(row, Decision("new"))  # its original cannot be read
+        return row
 
-    Args:
-        row: the page.
-        decision: by which it follows the other one.
-        batch: where they are.
-        reason: why it leads.
-    """
-    head = decision.original
-    assert head is not None
-    followers = [head, *batch.members(head)]
-    again = Decision("new", reason=reason, candidates=decision.candidates)
-    batch.place(row, again)
-    regroup([one for one in followers if one is not row], batch, (), [row])
-    return again._replace(template=decision.template)
+    def excluded_originals(self, row: Row) -> set[int]:
+        """Ids of the originals whose groups hold a page that is different by a review."""
+        return {self.original(other).id for other in self._reviews.pages(row, same=False)}
 
+    def place(self, row: Row, decision: Decision) -> None:
+        """Attach a page to its original, or make it one, which later pages of the batch find."""
+        original = decision.original
+        is_kept = original is None and decision.status != "skipped"
+        row.status = "new" if is_kept else decision.status
+        row.original_id = None if original is None else original.id
+        row.resemblance, row.containment = decision.resemblance, decision.containment
+        row.reason = decision.reason
+        row.compared_id = None if decision.compared_with is None else decision.compared_with.id
+        self.note([row])
+        self.placed.add(row.id)
+        if original is not None:
+            self._pages.add(row)
+            self._lookup.drop(row.id)
+        elif row.words >= self._texts.scheme.min_comparable_words:
+            self._lookup.place(row.id, row, self.sample(row))
 
-def join(row: Row, head: Row, batch: Batch) -> None:
-    """Make a page a duplicate of an original because of a review."""
-    leave(row, batch, heads=[head])
-    batch.place(row, follow(row, head, batch))
+    def sample(self, row: Row) -> list[int]:
+        """Keys by which pieces of the row are found; none of a short text."""
+        if not self._lookup.index.sampled or row.status == "skipped":
+            return []
+        return self._texts.sample(row.scope, self._texts.of(row))
 
+    def detach(
+        self, row: Row, former: Row | None = None, originals: Sequence[Row] = ()
+    ) -> Sequence[Row]:
+        """Take a page out of its group; it is in none then.
 
-def follow(row: Row, head: Row, batch: Batch) -> Decision:
-    """Make a page a duplicate of an original, however alike they are."""
-    status = "exact" if row.text_hash == head.text_hash else "near"
-    return Decision(status, head, *batch.texts.measure(row, head), reason="review")
+        Args:
+            row: the page.
+            former: the row before its text changed, if it has.
+            originals: that its duplicates may follow besides.
 
+        Returns:
+            The duplicates that it had.
+        """
+        members = self._pages.members(row) if row.is_original else []
+        self.promote_copy(former or row, {row.id})
+        self.place(row, Decision("new"))
+        self.regroup(members, {row.id}, originals)
+        return members
 
-def remove(ids: Collection[int], batch: Batch) -> int:
-    """Take rows out of the store, and write what is left of their groups.
+    def make_original(self, row: Row, decision: Decision, reason: str | None = None) -> Decision:
+        """Make a page the original of one that it would follow.
 
-    Returns:
-        How many there were.
-    """
-    gone = batch.rows_of(ids)
-    leaving = {row.id for row in gone}
-    for row in gone:
-        if row.is_original:
-            members = [member for member in batch.members(row) if member.id not in leaving]
-            regroup(members, batch, {*ids})
-        else:
-            _promote_exact_copy(row, batch, leaving)
-    write_batch(batch)
-    delete_rows(batch, gone)
-    return len(gone)
+        That one was its duplicate before it changed: it was dropped, and perhaps never came out. If
+        both change, one after the other, both would be dropped. Or that one is gone from the web.
 
+        Args:
+            row: the page.
+            decision: by which it would follow the other one.
+            reason: why it is the original.
+        """
+        other = decision.original
+        assert other is not None
+        members = [other, *self._pages.members(other)]
+        made = Decision("new", reason=reason, candidates=decision.candidates)
+        self.place(row, made)
+        self.regroup([one for one in members if one is not row], (), [row])
+        return made._replace(template=decision.template)
 
-def _promote_exact_copy(row: Row, batch: Batch, leaving: Collection[int]) -> None:
-    """Have the oldest exact copy of a near-duplicate that leaves its group take over.
+    def join(self, row: Row, original: Row) -> None:
+        """Make a page a duplicate of an original because of a review."""
+        self.detach(row, originals=[original])
+        self.place(row, self.by_review(row, original))
 
-    Only one page of a text is looked up by it: the near-duplicate.
-    """
-    if row.status != "near":
-        return
-    head = batch.head(row)
-    batch.members(head)  # they are read
-    copies = [
-        other
-        for other in batch.of_text(row.text_hash)
-        if other.is_member_of(head) and other.id not in leaving and other is not row
-    ]
-    if copies and all(other.status == "exact" for other in copies):
-        heir = copies[0]
-        heir.status, heir.reason, heir.compared_id = "near", row.reason, None
-        heir.resemblance, heir.containment = row.resemblance, row.containment
-        for other in copies[1:]:
-            other.compared_id = heir.id
-        batch.touched.update((other.id, other) for other in copies)
+    def by_review(self, row: Row, original: Row) -> Decision:
+        """Decision that a page is a duplicate of an original, however alike they are."""
+        status = "exact" if row.text_hash == original.text_hash else "near"
+        return Decision(status, original, *self._texts.measure(row, original), reason="review")
 
+    def promote_copy(self, row: Row, leaving: Collection[int]) -> None:
+        """Have the oldest exact copy of a near-duplicate that leaves its group take over.
 
-def regroup(
-    members: Sequence[Row], batch: Batch, leaving: Collection[int], heads: Sequence[Row] = ()
-) -> None:
-    """Make groups of duplicates whose original is gone.
+        Only one page of a text is looked up by it: the near-duplicate.
+        """
+        if row.status != "near":
+            return
+        original = self.original(row)
+        self._pages.members(original)  # they are read
+        copies = [
+            other
+            for other in self._pages.of_text(row.text_hash)
+            if other.is_member_of(original) and other.id not in leaving and other is not row
+        ]
+        if copies and all(other.status == "exact" for other in copies):
+            successor = copies[0]
+            successor.status, successor.reason, successor.compared_id = "near", row.reason, None
+            successor.resemblance, successor.containment = row.resemblance, row.containment
+            for other in copies[1:]:
+                other.compared_id = successor.id
+            self.note(copies)
 
-    The oldest takes its place. Each of the others, in order of age, follows the most alike of
-    the new originals, or becomes one where none is alike enough.
+    def regroup(
+        self, members: Sequence[Row], leaving: Collection[int], originals: Sequence[Row] = ()
+    ) -> None:
+        """Make groups of duplicates whose original is gone.
 
-    Args:
-        members: the duplicates, oldest first.
-        batch: where they are.
-        leaving: ids of pages that none of them may follow.
-        heads: originals that they may follow besides.
-    """
-    heads = [*heads]
-    minima = np.empty((len(heads) + len(members), FUNCTIONS), dtype=np.uint32)
-    for at, head in enumerate(heads):
-        minima[at] = head.minima
-    undecided = {row.id for row in members}
-    for row in members:
-        undecided.discard(row.id)
-        decision = _follow_one(row, heads, minima, leaving, undecided, batch)
-        batch.place(row, decision)
-        if decision.original is None:
-            minima[len(heads)] = row.minima
-            heads.append(row)
+        The oldest takes its place. Each of the others, in order of age, follows the most alike of
+        the new originals, or becomes one if none is alike enough.
 
+        Args:
+            members: the duplicates, oldest first.
+            leaving: ids of pages that none of them may follow.
+            originals: that they may follow besides.
+        """
+        originals = [*originals]
+        minima = np.empty((len(originals) + len(members), FUNCTIONS), dtype=np.uint32)
+        for at, original in enumerate(originals):
+            minima[at] = original.minima
+        undecided = {row.id for row in members}
+        for row in members:
+            undecided.discard(row.id)
+            decision = self._choose(row, originals, minima, leaving, undecided)
+            self.place(row, decision)
+            if decision.original is None:
+                minima[len(originals)] = row.minima
+                originals.append(row)
 
-def _follow_one(
-    row: Row,
-    heads: Sequence[Row],
-    minima: Minima,
-    leaving: Collection[int],
-    undecided: Collection[int],
-    batch: Batch,
-) -> Decision:
-    """Decide which of new originals, given with their minima, a row follows; or none."""
-    excluded = batch.excluded_originals(row)
-    excluded |= {head.id for head in heads if head.is_of_page_of(row)}
-    reviewed = [
-        batch.head(other)
-        for other in batch.reviewed_pairs(row, same=True)
-        if other.id not in undecided and other.id not in leaving
-    ]
-    excluded |= {head.id for head in reviewed if head.id in leaving}
-    for head in reviewed:
-        if head is not row and head.id not in excluded:
-            return follow(row, head, batch)
-    for head in heads:
-        is_other = head.text_hash != row.text_hash or head.id in excluded
-        if is_other or apart(row, head, 1.0, batch):
-            continue
-        if not differing_fields(row, head, batch.rules):
-            return Decision("exact", head, 1.0, 1.0)
-    return _nearest(row, heads, minima, excluded, batch) or Decision(
-        "skipped" if row.words < batch.rules.min_words else "new"
-    )
+    def _choose(
+        self,
+        row: Row,
+        originals: Sequence[Row],
+        minima: Minima,
+        leaving: Collection[int],
+        undecided: Collection[int],
+    ) -> Decision:
+        """Decide which of new originals, given with their minima, a row follows; or none."""
+        excluded = self.excluded_originals(row)
+        excluded |= {original.id for original in originals if original.is_of_page_of(row)}
+        reviewed = [
+            self.original(other)
+            for other in self._reviews.pages(row, same=True)
+            if other.id not in undecided and other.id not in leaving
+        ]
+        excluded |= {original.id for original in reviewed if original.id in leaving}
+        for original in reviewed:
+            if original is not row and original.id not in excluded:
+                return self.by_review(row, original)
+        for original in originals:
+            is_other = original.text_hash != row.text_hash or original.id in excluded
+            if is_other or apart(row, original, 1.0, self._texts):
+                continue
+            if not differing_fields(row, original, self._rules):
+                return Decision("exact", original, 1.0, 1.0)
+        return self._nearest(row, originals, minima, excluded) or Decision(
+            "skipped" if row.words < self._rules.min_words else "new"
+        )
 
-
-def _nearest(
-    row: Row,
-    heads: Sequence[Row],
-    minima: Minima,
-    excluded: Collection[int],
-    batch: Batch,
-) -> Decision | None:
-    rules, passed = batch.rules, Passed()
-    if METHODS[rules.method].keys is None:
-        return None
-    eligible = [
-        at
-        for at, head in enumerate(heads)
-        if head.id not in excluded and head.words >= rules.min_words
-    ]
-    estimates = (minima[eligible] == row.minima).mean(axis=1)
-    worth = Following.by(rules).worth
-    likely = [heads[at] for at, one in zip(eligible, estimates, strict=True) if one >= worth]
-    decision = choose(row, likely, batch, passed)
-    if decision is None and rules.containment is not None:
-        wholes = sorted((heads[at] for at in eligible), key=lambda head: -head.words)
-        decision, _ = contained(row, wholes, rules.containment, batch, passed)
-    return decision
+    def _nearest(
+        self, row: Row, originals: Sequence[Row], minima: Minima, excluded: Collection[int]
+    ) -> Decision | None:
+        rules = self._rules
+        if METHODS[rules.method].keys is None:
+            return None
+        eligible = [
+            at
+            for at, original in enumerate(originals)
+            if original.id not in excluded and original.words >= rules.min_words
+        ]
+        estimates = (minima[eligible] == row.minima).mean(axis=1)
+        worth = Following.by(rules).worth
+        likely = [
+            originals[at] for at, one in zip(eligible, estimates, strict=True) if one >= worth
+        ]
+        choice = Choice(row, self._texts, rules)
+        decision = choice.nearest(likely)
+        if decision is None and rules.containment is not None:
+            wholes = sorted((originals[at] for at in eligible), key=lambda one: -one.words)
+            decision, _ = choice.whole(wholes)
+        return decision

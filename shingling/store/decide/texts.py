@@ -13,10 +13,10 @@ from shingling.sketch import fingerprint_set, shingle_text
 from shingling.store.backends.base import damage_of
 from shingling.store.index import keys_of_sample
 from shingling.store.schema.statements import select_in
-from shingling.text import PreparedText
+from shingling.text import PreparedText, title_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from sqlalchemy import Connection
 
@@ -43,7 +43,8 @@ class Texts:
     Args:
         connection: of the transaction.
         scheme: of the shingles.
-        templates: of the sites, which texts are compared without; None compares whole texts.
+        templates: of the sites; None where no texts are kept.
+        is_split: whether texts are compared without their site's template.
         new: texts to be written, and keys of the bodies that they were extracted from, by page.
         new_body_keys: of texts that stay.
     """
@@ -51,6 +52,7 @@ class Texts:
     connection: Connection
     scheme: Scheme
     templates: Templates | None
+    is_split: bool
     new: dict[int, tuple[PreparedText | None, bytes | None]] = field(default_factory=dict)
     new_body_keys: dict[int, bytes] = field(default_factory=dict)
     _kept: dict[int, PreparedText | None] = field(default_factory=dict)  # in the database, or not
@@ -108,7 +110,7 @@ class Texts:
     def split(self, row: Row) -> SplitText | None:
         """Text of a page, split from its site's template; None where it is not known."""
         main_text = self.of(row)
-        if main_text is None or self.templates is None:
+        if main_text is None or self.templates is None or not self.is_split:
             return None
         number = self.templates.site(row.site).number
         known = self._splits.get(row.id)
@@ -121,6 +123,10 @@ class Texts:
         """Keys of the blocks of a page's text; none where it is not kept."""
         main_text = self.of(row)
         return [] if main_text is None else main_text.keys.tolist()
+
+    def title_parts(self, site: str) -> Callable[[str], dict[int, int]]:
+        """Give what finds the parts of a title, without those that many titles of a site have."""
+        return title_parts if self.templates is None else self.templates.site(site).title_parts
 
     def measure(self, a: Row, b: Row, *, whole: bool = False) -> Alike:
         """Measure two pages on their texts, or estimate without them."""

@@ -1,0 +1,74 @@
+"""What reviews say of the pages of a batch."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from sqlalchemy import exists, or_, select
+
+from shingling.store.backends.base import MustBeAloneError
+from shingling.store.schema.statements import among, chunked
+from shingling.store.schema.tables import reviews
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from sqlalchemy import Connection
+
+    from shingling.store.decide.page_cache import PageCache
+    from shingling.store.schema.rows import Row
+
+_OF_URLS = select(reviews.c.a_key, reviews.c.b_key, reviews.c.same).where(
+    or_(among(reviews.c.a_key), among(reviews.c.b_key))
+)
+_ANY = select(exists(select(reviews.c.a_key)))
+
+
+class Reviews:
+    """Reviews of the URLs of pages, as one transaction reads them.
+
+    Args:
+        connection: of the transaction.
+        pages: that it has read.
+        others_write: whether others may store pages meanwhile.
+    """
+
+    def __init__(self, connection: Connection, pages: PageCache, *, others_write: bool) -> None:
+        self._connection, self._pages, self._others_write = connection, pages, others_write
+        self._read: dict[bytes, dict[bytes, bool]] = {}  # of pairs of URLs
+
+    @cached_property
+    def _are_there(self) -> bool:
+        return bool(self._connection.scalar(_ANY))
+
+    def read(self, keys: Collection[bytes]) -> None:
+        """Read the reviews of URLs, and the pages that they compare them with.
+
+        Raises:
+            MustBeAloneError: there are some, and others may store a page that they name.
+        """
+        unread = {*keys} - self._read.keys()
+        if not unread or not self._are_there:
+            return
+        self._read.update((key, {}) for key in unread)
+        for part in chunked(unread):
+            for a, b, same in self._connection.execute(_OF_URLS, {"values": part}):
+                for key, other in ((a, b), (b, a)):
+                    if key in unread and type(other) is bytes:
+                        self._read[key][other] = same
+        others = {other for key in unread for other in self._read[key]}
+        if others and self._others_write:
+            raise MustBeAloneError
+        self._pages.load_urls(others)
+        self._pages.load_referred()
+
+    def pages(self, row: Row, *, same: bool) -> list[Row]:
+        """Pages of the row's scope that are the same, or different, by a review; oldest first."""
+        self.read({row.url_key})
+        found = (
+            self._pages.of_url(row.scope, key)
+            for key, is_same in self._read.get(row.url_key, {}).items()
+            if is_same is same
+        )
+        return sorted((other for other in found if other is not None), key=lambda one: one.id)
