@@ -33,7 +33,7 @@ TextHash: TypeAlias = bytes  # 16 of them
 MAX_WAIT_SECONDS = 60.0  # for a database that is locked or cannot be reached
 _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.02, 1.0  # between two attempts
 _WARN_AFTER_SECONDS = 2.0
-MAX_OVERTAKEN = 2  # times, then a transaction writes alone
+MAX_CONFLICTS = 2  # of a transaction, then it writes alone
 
 _MAX_REMEMBERED = 10_000  # rows that cannot be read, so that each is counted once
 _DAMAGE = "shingling_damage"  # where `Connection.info` has the notes of a store
@@ -45,32 +45,28 @@ MAX_PAGES_PER_KEY = 128
 """Pages looked at under one key, the oldest first. Keys with more tell little: a template."""
 
 
-class Trouble(Enum):
-    """Why a transaction failed that may succeed when it is tried again."""
+class RetryReason(Enum):
+    """Why a transaction that has failed may succeed when it is tried again."""
 
     CONFLICT = "another transaction was in its way"
-    AWAY = "the database is locked or cannot be reached"
+    UNAVAILABLE = "the database is locked or cannot be reached"
 
 
-class AgainError(StoreError):
-    """A transaction failed that may succeed when it is tried again.
+class RetryableError(StoreError):
+    """A transaction has failed, and may succeed when it is tried again.
 
     Args:
         line: what happened.
-        trouble: its kind.
+        reason: why it may succeed.
     """
 
-    def __init__(self, line: str, trouble: Trouble) -> None:
+    def __init__(self, line: str, reason: RetryReason) -> None:
         super().__init__(line)
-        self.trouble = trouble
+        self.reason = reason
 
 
-class MustBeAloneError(Exception):
+class NeedsExclusiveWriterError(Exception):
     """A transaction cannot tell what others must not change meanwhile: it has to write alone."""
-
-
-class OvertakenError(Exception):
-    """Another transaction has committed what this one should have met: it has to begin again."""
 
 
 class Committed(NamedTuple):
@@ -205,7 +201,7 @@ class Database(ABC):
         self._secrets = Secrets.of(url)
         self.where = self._secrets.shown
         self.alone = not self.several_writers
-        self._gave_up = False
+        self._max_wait = MAX_WAIT_SECONDS  # until the database is available; then 0
         self.damage = Damage(self.where)
 
     @classmethod
@@ -245,7 +241,7 @@ class Database(ABC):
             The number of the last transaction that was committed then.
 
         Raises:
-            MustBeAloneError: there are too many keys to lock.
+            NeedsExclusiveWriterError: there are too many keys to lock.
         """
         raise NotImplementedError
 
@@ -313,8 +309,8 @@ class Database(ABC):
         """Free the space of removed rows."""
 
     @abstractmethod
-    def trouble(self, error: DBAPIError) -> Trouble | None:
-        """Why a failed transaction is worth another attempt, or None where it is not."""
+    def retry_reason(self, error: DBAPIError) -> RetryReason | None:
+        """Why a failed transaction may succeed when it is tried again; None: it will not."""
 
     def note_damage(self, _connection: object, record: Any) -> None:
         """Have a new connection know where rows that cannot be read are noted."""
@@ -383,36 +379,36 @@ class Database(ABC):
 
     def _retried(self, engine: Engine, action: Callable[[Connection], _T], *, alone: bool) -> _T:
         began = time.monotonic()
-        max_wait = 0.0 if self._gave_up else MAX_WAIT_SECONDS
-        pause = _FIRST_PAUSE_SECONDS
-        warned, overtaken = False, 0
+        pause, warned, conflicts = _FIRST_PAUSE_SECONDS, False, 0
         while True:
             try:
-                with self._named_errors(again=True), engine.begin() as connection:
-                    if engine is not self.reader:
-                        self._take_turn(connection, alone=alone)
-                    result = action(connection)
-            except MustBeAloneError:
+                result = self._tried(engine, action, alone=alone)
+                break
+            except NeedsExclusiveWriterError:
                 alone = True
-            except OvertakenError:
-                overtaken += 1
-                alone = alone or overtaken == MAX_OVERTAKEN
-            except AgainError as again:
+            except RetryableError as error:
+                is_conflict = error.reason is RetryReason.CONFLICT
                 waited = time.monotonic() - began
-                conflict = again.trouble is Trouble.CONFLICT
-                if waited > (MAX_WAIT_SECONDS if conflict else max_wait):
-                    self._gave_up = True
-                    raise StoreUnavailableError(str(again)) from again.__cause__
+                if waited > (MAX_WAIT_SECONDS if is_conflict else self._max_wait):
+                    self._max_wait = 0.0
+                    raise StoreUnavailableError(str(error)) from error.__cause__
                 if waited > _WARN_AFTER_SECONDS and not warned:
                     warned = True
-                    logger.warning("%s; trying again for %.0f s", again, max_wait)
+                    logger.warning("%s; trying again for %.0f s", error, self._max_wait)
+                conflicts += is_conflict
+                alone = alone or conflicts == MAX_CONFLICTS
                 time.sleep(pause * random.uniform(0.5, 1))  # noqa: S311 (no secret)
                 pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
-            else:
-                if warned or self._gave_up:
-                    logger.warning("%s: works again", self.where)
-                self._gave_up = False
-                return result
+        if warned or not self._max_wait:
+            logger.warning("%s: works again", self.where)
+        self._max_wait = MAX_WAIT_SECONDS
+        return result
+
+    def _tried(self, engine: Engine, action: Callable[[Connection], _T], *, alone: bool) -> _T:
+        with self._named_errors(again=True), engine.begin() as connection:
+            if engine is not self.reader:
+                self._take_turn(connection, alone=alone)
+            return action(connection)
 
     @contextmanager
     def _named_errors(self, *, again: bool = False) -> Iterator[None]:
@@ -420,11 +416,11 @@ class Database(ABC):
         try:
             yield
         except DBAPIError as error:
-            trouble = self.trouble(error) if again else None
+            reason = self.retry_reason(error) if again else None
             lines = str(error.orig).splitlines() or [type(error.orig).__name__]
             line = f"{self.where}: {self._secrets.hide(self.explained(lines[0]))}"
             cause = self._secrets.cause(error)
-            raise (StoreError(line) if trouble is None else AgainError(line, trouble)) from cause
+            raise (StoreError(line) if reason is None else RetryableError(line, reason)) from cause
         except (SQLAlchemyError, NoSuchModuleError, OSError, UnicodeDecodeError) as error:
             line = self._secrets.hide(self.explained(str(error).splitlines()[0]))
             raise StoreError(f"{self.where}: {line}") from self._secrets.cause(error)

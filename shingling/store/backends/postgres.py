@@ -15,9 +15,9 @@ from shingling.errors import StoreError
 from shingling.store.backends.base import (
     Committed,
     Database,
-    MustBeAloneError,
+    NeedsExclusiveWriterError,
     Postings,
-    Trouble,
+    RetryReason,
     entries_of,
 )
 from shingling.store.schema.tables import metadata
@@ -144,10 +144,10 @@ class PostgresDatabase(Database):
         """Lock keys, in their order; read the number of the last transaction.
 
         Raises:
-            MustBeAloneError: they would take too much of the server's memory for locks.
+            NeedsExclusiveWriterError: they would take too much of the server's memory for locks.
         """
         if len(keys) > MAX_LOCKS:
-            raise MustBeAloneError
+            raise NeedsExclusiveWriterError
         _, last = connection.execute(_LOCK, {"keys": np.array(keys, np.int64)}).one()
         return int(last or 0)
 
@@ -210,16 +210,16 @@ class PostgresDatabase(Database):
             for name in metadata.tables:
                 connection.exec_driver_sql(f'VACUUM (ANALYZE) "{name}"')
 
-    def trouble(self, error: DBAPIError) -> Trouble | None:
-        """Kind of a failure, by its SQLSTATE."""
+    def retry_reason(self, error: DBAPIError) -> RetryReason | None:
+        """Tell failures apart by their SQLSTATE."""
         state: str | None = getattr(error.orig, "sqlstate", None)
         if state in _CONFLICT_CODES:
-            return Trouble.CONFLICT
+            return RetryReason.CONFLICT
         if state in _AWAY_CODES or (state or "").startswith("08") or error.connection_invalidated:
-            return Trouble.AWAY
+            return RetryReason.UNAVAILABLE
         # psycopg has no SQLSTATE for a server that does not answer.
         no_answer = state is None and type(error.orig).__name__ == "OperationalError"
-        return Trouble.AWAY if no_answer and _may_come_back(str(error.orig)) else None
+        return RetryReason.UNAVAILABLE if no_answer and _may_come_back(str(error.orig)) else None
 
 
 def _committed(last: int, noted: Iterable[Row[Any]]) -> Committed:

@@ -15,7 +15,7 @@ from sqlalchemy.exc import OperationalError
 from sqlalchemy.pool import StaticPool
 
 from shingling.errors import StoreError
-from shingling.store.backends.base import MAX_WAIT_SECONDS, Database, Trouble
+from shingling.store.backends.base import MAX_WAIT_SECONDS, Database, RetryReason
 from shingling.store.backends.recent import Recent, RecentPostings, SqlitePostings
 from shingling.store.schema.tables import temporary
 
@@ -198,9 +198,9 @@ class SqliteDatabase(Database):
         with self._named_errors():
             retried(once)
 
-    def trouble(self, error: DBAPIError) -> Trouble | None:
-        """`AWAY` where another program has locked it."""
-        return Trouble.AWAY if "locked" in str(error.orig) else None
+    def retry_reason(self, error: DBAPIError) -> RetryReason | None:
+        """`UNAVAILABLE` if another program has locked it."""
+        return RetryReason.UNAVAILABLE if "locked" in str(error.orig) else None
 
     def explained(self, message: str) -> str:
         """Message with its likely reason: SQLite writes even to a file that is only read."""

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from shingling.errors import SchemeError
 from shingling.sketch import sign
-from shingling.store.backends.base import MustBeAloneError, OvertakenError
+from shingling.store.backends.base import NeedsExclusiveWriterError, RetryableError, RetryReason
 from shingling.store.decide.alike import is_measured
 from shingling.store.decide.batch import Batch
 from shingling.store.decide.decide import decide
@@ -144,7 +144,8 @@ class Validation:
         signed: pages of the batch with their signatures.
 
     Raises:
-        MustBeAloneError: the batch has too many URLs to be locked, or looks up samples of texts.
+        NeedsExclusiveWriterError: the batch has too many URLs to be locked, or looks up samples of
+            texts.
     """
 
     def __init__(
@@ -154,7 +155,7 @@ class Validation:
         signed: Sequence[tuple[Page, Signature]],
     ) -> None:
         if session.index.sampled:  # pieces of pages are looked up by their texts, not their minima
-            raise MustBeAloneError
+            raise NeedsExclusiveWriterError
         self._index, self._database = session.index, session.database
         self._connection = connection
         keys = {_lock_key(page.scope, url_key(page.url)) for page, _ in signed}
@@ -164,7 +165,7 @@ class Validation:
         """Look at what others have committed while a batch was decided, before it is written.
 
         Raises:
-            OvertakenError: the batch has missed something.
+            RetryableError: the batch has missed something.
         """
         self._batch = batch
         self._decided = [*batch.decided.values()]
@@ -176,18 +177,17 @@ class Validation:
         """Wait for one's turn to commit, and look again; nobody else commits before this one.
 
         Raises:
-            OvertakenError: the batch has missed something.
+            RetryableError: the batch has missed something.
         """
         self._validate(
             self._database.take_commit_turn(self._connection, self._since, self._written)
         )
 
     def _validate(self, committed: Committed) -> None:
-        if committed.ids is None:
-            raise OvertakenError
         self._since = committed.last
-        if committed.ids and self._has_missed(committed.ids):
-            raise OvertakenError
+        if committed.ids is None or (committed.ids and self._has_missed(committed.ids)):
+            line = f"{self._database.where}: others have committed what a batch has to meet"
+            raise RetryableError(line, RetryReason.CONFLICT)
 
     def _has_missed(self, ids: Iterable[int]) -> bool:
         held = self._batch.pages.rows

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import exists, or_, select
 
-from shingling.store.backends.base import MustBeAloneError
+from shingling.store.backends.base import NeedsExclusiveWriterError
 from shingling.store.schema.statements import among, chunked
 from shingling.store.schema.tables import reviews
 
@@ -46,7 +46,7 @@ class Reviews:
         """Read the reviews of URLs, and the pages that they compare them with.
 
         Raises:
-            MustBeAloneError: there are some, and others may store a page that they name.
+            NeedsExclusiveWriterError: there are some, and others may store a page that they name.
         """
         unread = {*keys} - self._read.keys()
         if not unread or not self._are_there:
@@ -59,7 +59,7 @@ class Reviews:
                         self._read[key][other] = same
         others = {other for key in unread for other in self._read[key]}
         if others and self._others_write:
-            raise MustBeAloneError
+            raise NeedsExclusiveWriterError
         self._pages.load_urls(others)
         self._pages.load_referred()
 
