@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     )
     from shingling.plugin.pipeline import DedupPipeline as DedupPipeline
     from shingling.plugin.report import DuplicatePage as DuplicatePage
+    from shingling.rules.reasons import Reason as Reason
     from shingling.rules.rules import Rules as Rules
     from shingling.similarity import (
         Comparison as Comparison,
@@ -84,6 +85,7 @@ _MODULE_OF = {
     "NotingMiddleware": "fetching.noting",
     "Page": "store",
     "PreparedText": "text",
+    "Reason": "rules.reasons",
     "RepeatedPage": "fetching.repeated",
     "Review": "store",
     "Rules": "rules.rules",

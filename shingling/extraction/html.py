@@ -14,6 +14,7 @@ from shingling.extraction.extractors import BUILT_IN, Extracted, default_extract
 from shingling.extraction.limits import check_markup
 from shingling.extraction.parsed import is_enough, language_code, plain_title
 from shingling.rules import MAX_BYTES
+from shingling.rules.reasons import Reason
 from shingling.text import bounded, clean
 
 if TYPE_CHECKING:
@@ -152,10 +153,10 @@ def extract_page(
             `too_much_memory`, `not_html`, `no_main_text` or `extraction_failed`.
     """
     if len(html) > max_bytes:
-        raise ExtractionError("too_large", f"{len(html):,} bytes, more than {max_bytes:,}")
+        raise ExtractionError(Reason.TOO_LARGE, f"{len(html):,} bytes, more than {max_bytes:,}")
     if isinstance(html, bytes):
         if html.startswith(_BINARY):
-            raise ExtractionError("not_html", "a binary file, not HTML")
+            raise ExtractionError(Reason.NOT_HTML, "a binary file, not HTML")
         html = decode(html, encoding)
     # One reference to a control character would cost trafilatura the whole text.
     html = _CONTROL_REFERENCE.sub("", clean(html))
@@ -166,10 +167,11 @@ def extract_page(
     except ExtractionError:
         raise
     except Exception as error:  # a page must never stop a crawl, whatever the parser trips on
-        reason = "too_much_memory" if isinstance(error, MemoryError) else "extraction_failed"
+        is_memory = isinstance(error, MemoryError)
+        reason = Reason.TOO_MUCH_MEMORY if is_memory else Reason.EXTRACTION_FAILED
         raise ExtractionError(reason, type(error).__name__) from error
     if main is None:
-        raise ExtractionError("no_main_text", "no main text in it")
+        raise ExtractionError(Reason.NO_MAIN_TEXT, "no main text in it")
     return main
 
 
@@ -202,7 +204,8 @@ def _checked(returned: object) -> Extracted:
     for name in ("text", "title", "language"):
         value = getattr(own, name)
         if value is not None and not isinstance(value, str):
-            raise ExtractionError("extraction_failed", f"a {name} of type {type(value).__name__}")
+            line = f"a {name} of type {type(value).__name__}"
+            raise ExtractionError(Reason.EXTRACTION_FAILED, line)
     return own
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from shingling.errors import ExtractionError
+from shingling.rules.reasons import Reason
 
 try:
     import resource
@@ -51,7 +52,7 @@ def check_markup(html: str) -> None:
         ExtractionError: with reason `too_many_elements` or `too_many_attributes`.
     """
     if html.count("<") > MAX_TAGS:
-        raise ExtractionError("too_many_elements", f"more than {MAX_TAGS:,} tags")
+        raise ExtractionError(Reason.TOO_MANY_ELEMENTS, f"more than {MAX_TAGS:,} tags")
     start = 0
     while len(html) - start > _LONG_TAG:
         end = html.rfind(">", start, start + _LONG_TAG)
@@ -76,7 +77,7 @@ def _end_of_long_tag(html: str, start: int) -> int:
     assert tag is not None
     if tag[1] is not None:
         detail = f"more than {MAX_ATTRIBUTES:,} attributes of one tag"
-        raise ExtractionError("too_many_attributes", detail)
+        raise ExtractionError(Reason.TOO_MANY_ATTRIBUTES, detail)
     return max(end, tag.end())
 
 

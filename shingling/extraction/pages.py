@@ -19,6 +19,7 @@ from shingling.extraction.html import (
 )
 from shingling.extraction.limits import limit_memory
 from shingling.rules import MAX_BYTES, WORKER_MEMORY_BYTES
+from shingling.rules.reasons import Reason
 from shingling.sketch import sign
 from shingling.text import PreparedText, clean
 
@@ -123,7 +124,7 @@ class PageExtractor:
         except ExtractionError as error:
             return Extraction(reason=error.reason)
         except MemoryError:
-            return Extraction(reason="too_much_memory")
+            return Extraction(reason=Reason.TOO_MUCH_MEMORY)
 
     def _extract(self, fetched: Fetched) -> Extraction:
         if not fetched.is_html:
@@ -138,7 +139,7 @@ class PageExtractor:
             extractor=self.extractor.load(),
         )
         if page.is_app and self.refuse_apps:
-            return Extraction(reason="data_in_scripts")
+            return Extraction(reason=Reason.DATA_IN_SCRIPTS)
         signature = sign(page.text, self.scheme)
         return Extraction(self._prepared(page.text), page.title, page.language, signature)
 
@@ -181,7 +182,7 @@ class PageExtractor:
 
     def _plain(self, body: bytes | str) -> str:
         if len(body) > self.max_bytes:
-            raise ExtractionError("too_large", f"{len(body):,} characters")
+            raise ExtractionError(Reason.TOO_LARGE, f"{len(body):,} characters")
         return clean(body if isinstance(body, str) else body.decode("utf-8", "replace"))
 
 
@@ -195,14 +196,14 @@ def check_for_thread(fetched: Fetched) -> None:
     """
     body = fetched.body
     if len(body) > _MAX_CHARS_IN_THREAD:
-        raise ExtractionError("needs_worker", f"{len(body):,} bytes, too many for a thread")
+        raise ExtractionError(Reason.NEEDS_WORKER, f"{len(body):,} bytes, too many for a thread")
     if not fetched.is_html:
         return
     html = decode(body, fetched.encoding) if isinstance(body, bytes) else body
     if html.count("<") > _MAX_TAGS_IN_THREAD or html.count("=") > _MAX_ATTRIBUTES_IN_THREAD:
-        raise ExtractionError("needs_worker", "too many tags or attributes for a thread")
+        raise ExtractionError(Reason.NEEDS_WORKER, "too many tags or attributes for a thread")
     unclosed: Counter[str] = Counter()
     for end, name in _FORMATTING_TAG.findall(html):
         unclosed[name.lower()] += -1 if end and unclosed[name.lower()] else not end
         if unclosed[name.lower()] > _MAX_UNCLOSED_IN_THREAD:
-            raise ExtractionError("needs_worker", f"too many unclosed {name} for a thread")
+            raise ExtractionError(Reason.NEEDS_WORKER, f"too many unclosed {name} for a thread")

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from shingling.errors import ExtractionError
 from shingling.extraction.processes import Worker, WorkerDiedError
+from shingling.rules.reasons import Reason
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -71,7 +72,7 @@ class _Thread(threading.Thread):
             except Exception as error:
                 result.set_exception(error)
             except BaseException as error:  # an extractor that calls sys.exit fails its page only
-                result.set_exception(ExtractionError("extraction_failed", repr(error)))
+                result.set_exception(ExtractionError(Reason.EXTRACTION_FAILED, repr(error)))
 
 
 class ExtractionPool:
@@ -186,13 +187,13 @@ class ExtractionPool:
         """Answer a question on a slow page, in a process of its own, when it is its turn."""
         size = len(question[1].body)
         if self._slow_bytes + size > _MAX_SLOW_BYTES:
-            raise self._give_up(question, "timeout")
+            raise self._give_up(question, Reason.TIMEOUT)
         self._slow_bytes += size
         try:
             try:
                 await asyncio.wait_for(self._slow_turn.acquire(), self.timeout)
             except TimeoutError:
-                raise self._give_up(question, "timeout") from None
+                raise self._give_up(question, Reason.TIMEOUT) from None
             worker = None
             try:
                 worker = await self._started()
@@ -219,7 +220,7 @@ class ExtractionPool:
             while not (await asyncio.wait([answer], timeout=wait))[0]:
                 seconds, wait = time.monotonic() - began, _LOOK_SECONDS
                 if seconds >= self.timeout:
-                    raise self._give_up(question, "timeout")
+                    raise self._give_up(question, Reason.TIMEOUT)
                 taken = max(cpu_seconds() - cpu_began, seconds / _SLOW_BY_CLOCK)
                 if taken >= slow_seconds:
                     self._slow.add(answer)
@@ -228,7 +229,7 @@ class ExtractionPool:
             made = answer.result()
         except WorkerDiedError as error:
             self._end(worker)
-            raise self._give_up(question, "worker_died") from error
+            raise self._give_up(question, Reason.WORKER_DIED) from error
         finally:
             self.seconds += time.monotonic() - began
             self._slow.discard(answer)
@@ -237,7 +238,7 @@ class ExtractionPool:
                 self._end(worker)
         if worker is not None and worker.has_grown:
             self._end(worker)
-        if getattr(made, "reason", None) == "too_much_memory":
+        if getattr(made, "reason", None) == Reason.TOO_MUCH_MEMORY:
             self._give_up(question, made.reason)
         return made
 

@@ -29,6 +29,7 @@ from shingling.fetching.skipped import SkippedRequests
 from shingling.fetching.turns import Turns
 from shingling.plugin.pipeline import DedupPipeline
 from shingling.plugin.settings import DedupSettings
+from shingling.rules.reasons import Reason
 from shingling.store import site_of
 
 if TYPE_CHECKING:
@@ -313,7 +314,7 @@ def _page(
         text=extraction.text,
         title=extraction.title,
         links=links,
-        has_other_fields=verdict is not None and verdict.reason == "other_fields",
+        has_other_fields=verdict is not None and verdict.reason == Reason.OTHER_FIELDS,
         has_changed=verdict is not None and verdict.status == "changed",
         is_from_elsewhere=response.request is not None and is_from_elsewhere(response.request),
     )

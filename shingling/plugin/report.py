@@ -13,6 +13,7 @@ from scrapy.exceptions import DropItem
 from shingling.errors import PageError, StoreError, printable
 from shingling.kernel import COMPILED
 from shingling.rules import METHODS, MIN_WORDS_FOR_SIMHASH
+from shingling.rules.reasons import Reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -35,36 +36,6 @@ _MAX_ORIGINALS = 10_000  # that are counted
 _MAX_EXAMPLES = 3
 _MAX_URL = 500  # characters shown
 
-# What to do where most items are skipped for a reason.
-ADVICE = {
-    "data_in_scripts": "their pages have little text, and data for scripts: give the items a text"
-    " of their own (DEDUP_TEXT_FIELD)",
-    "extraction_failed": "look at the log and at DEDUP_EXTRACTOR",
-    "http_status": "the status of their responses is not 2xx, and error pages say nothing of items;"
-    " where they are what the spider looks for, set DEDUP_ENABLED = False",
-    "needs_worker": "a thread does not extract pages that could hold up the crawl: set"
-    " DEDUP_WORKERS to 1 or more",
-    "no_content": "name the field that holds their text or HTML in DEDUP_TEXT_FIELD or"
-    " DEDUP_HTML_FIELD",
-    "no_main_text": "name the field that holds their text in DEDUP_TEXT_FIELD",
-    "no_url": "name the field that holds their URL in DEDUP_URL_FIELD",
-    "not_html": "their responses are not HTML: name the field that holds their text in"
-    " DEDUP_TEXT_FIELD",
-    "url_mismatch": "they have the URL of another page than the one that they were yielded from, or"
-    " were begun elsewhere and carried to it by its request, without its URL: where it is their"
-    " own page, give them its URL (DEDUP_URL_FIELD), else a text of their own (DEDUP_TEXT_FIELD)",
-    "short": "their texts have fewer words than DEDUP_MIN_WORDS, and are compared only with the"
-    " same text under the same title",
-    "template": "their texts are what other pages of their site have as well: give them a text of"
-    " their own (DEDUP_TEXT_FIELD), or set DEDUP_TEMPLATES = False",
-    "timeout": "extracting their text takes longer than DEDUP_TIMEOUT",
-    "too_large": "they are larger than DEDUP_MAX_BYTES",
-    "too_many_elements": "they have more tags than any page that people read",
-    "too_much_memory": "extracting their text takes more memory than DEDUP_WORKER_MEMORY",
-    "worker_died": "worker processes end while they extract their text: look at the log of the"
-    " system",
-}
-
 
 class DuplicatePage(DropItem):
     """An item was dropped because its document is a duplicate.
@@ -83,7 +54,7 @@ class DuplicatePage(DropItem):
 
 def describe_duplicate(verdict: Verdict) -> str:
     """Say of what a document is a duplicate: never what is in it."""
-    what = "piece" if verdict.reason == "piece" else "duplicate"
+    what = "piece" if verdict.reason == Reason.PIECE else "duplicate"
     if verdict.resemblance is None:
         return f"{what} of {verdict.original}"
     measured = f"resemblance {verdict.resemblance:.2f}"
@@ -150,11 +121,11 @@ class Report:
         else:
             stats.inc_value(f"dedup/{verdict.status}")
             self._store_error = ""
-        if verdict.reason == "piece":
+        if verdict.reason == Reason.PIECE:
             stats.inc_value("dedup/pieces")
         if verdict.contains is not None:
             stats.inc_value("dedup/contains")
-        if verdict.reason == "original_missing" or _says_more(verdict):
+        if verdict.reason == Reason.ORIGINAL_MISSING or _says_more(verdict):
             stats.inc_value(f"dedup/{verdict.reason}")
         stats.inc_value("dedup/candidates", verdict.candidates)
         if (
@@ -264,7 +235,7 @@ class Report:
                 f" {_first(self._fields_across)}: DEDUP_FIELDS ="
                 f" {_with_first((), self._fields_across)}",
             )
-        if gone := self._kept_for["original_missing"]:
+        if gone := self._kept_for[Reason.ORIGINAL_MISSING]:
             self._log(
                 logging.INFO,
                 f"Dedup: {gone} known duplicates were kept because their originals were not met in"
@@ -273,16 +244,17 @@ class Report:
         if warning := self._drops.warning(self._items["dropped"], total):
             self._log(logging.WARNING, warning)
         for reason, number in self._skipped.most_common(1):
-            if number > _WARN_ABOVE_FRACTION * total and reason in ADVICE:
+            advice = next((one.advice for one in Reason if one == reason), "")
+            if number > _WARN_ABOVE_FRACTION * total and advice:
                 self.warn_once(
                     f"most {reason}",
-                    f"Dedup did not compare {number} of {total} items ({reason}): {ADVICE[reason]}",
+                    f"Dedup did not compare {number} of {total} items ({reason}): {advice}",
                 )
 
 
 def _says_more(verdict: Verdict) -> bool:
     """Whether a page is kept for its item's own fields, which were not known before."""
-    return verdict.reason == "other_fields" and verdict.status != "unchanged"
+    return verdict.reason == Reason.OTHER_FIELDS and verdict.status != "unchanged"
 
 
 def _first(counter: Counter[str]) -> str:

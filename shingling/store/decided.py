@@ -9,6 +9,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shingling.rules import METHODS
+from shingling.rules.reasons import Reason
 from shingling.similarity import distance, estimate, overlap, standard_error
 from shingling.sketch import fingerprint_set
 
@@ -38,9 +39,9 @@ class Step(Enum):
 
 def deciding_step(page: StoredPage) -> Step:
     """Find the step by which a page stands as it does."""
-    if page.reason == "review":
+    if page.reason == Reason.REVIEW:
         return Step.REVIEW
-    if page.reason == "original_missing":
+    if page.reason == Reason.ORIGINAL_MISSING:
         return Step.URL
     steps = {"exact": Step.SAME, "near": Step.NEAR, "skipped": Step.ENOUGH}
     return steps.get(page.status, Step.NEW)
@@ -75,7 +76,7 @@ class Value(NamedTuple):
 
 def deciding_value(page: StoredPage) -> Value:
     """Value that decided, of a page that follows another one, or would follow it."""
-    if page.reason == "piece":
+    if page.reason == Reason.PIECE:
         least = None if page.rules is None else page.rules.containment
         return Value("containment", page.containment, least)
     is_asked = deciding_step(page) in (Step.NEAR, Step.NEW)
@@ -84,7 +85,7 @@ def deciding_value(page: StoredPage) -> Value:
 
 def deciding_reason(page: StoredPage) -> str:
     """Say what decided besides a value; "" where that is all."""
-    if page.reason == "other_fields":
+    if page.reason == Reason.OTHER_FIELDS:
         names = f" ({', '.join(page.fields)})" if page.fields else ""
         other = page.compared_with or "a page that is gone"
         return f"kept because its own fields{names} differ from those of {other}"
@@ -98,14 +99,14 @@ def deciding_reason(page: StoredPage) -> str:
     return "like no other page" if step is Step.NEW else "too little text"
 
 
-_REASONS = {
-    "review": "a review has decided",
-    "piece": "a piece of it",
-    "other_title": "kept because a page of its site that is alike enough has another title",
-    "original_missing": "its original was no longer met, so it took its place",
-    "title_not_in_text": "kept because its text lacks its own title, or that of a page alike",
-    "short": "fewer words than the minimum, and no page with the same text and title",
-    "template": "nothing is left without the template of its site",
+_REASONS: dict[str, str] = {
+    Reason.REVIEW: "a review has decided",
+    Reason.PIECE: "a piece of it",
+    Reason.OTHER_TITLE: "kept because a page of its site that is alike enough has another title",
+    Reason.ORIGINAL_MISSING: "its original was no longer met, so it took its place",
+    Reason.TITLE_NOT_IN_TEXT: "kept because its text lacks its own title, or that of a page alike",
+    Reason.SHORT: "fewer words than the minimum, and no page with the same text and title",
+    Reason.TEMPLATE: "nothing is left without the template of its site",
 }
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shingling.errors import PageError
 from shingling.rules.own_fields import OwnFields, own_fields
+from shingling.rules.reasons import Reason
 from shingling.store.urls import safe_url
 from shingling.text import PreparedText, clean
 
@@ -159,13 +160,7 @@ class Verdict:
             the page was.
         containment: shared shingles / shingles of the smaller of the two pages.
         page_id: the page's row in the store, or None where it is not stored.
-        reason: why it was skipped (`template`: its text is what its site has on every page);
-            `piece` where a near-duplicate is a piece of its original,
-            `review` if a review decided; `other_title` if a page would be a duplicate of another
-            one of its site, but for its title; `other_fields` if it would be one, but for its
-            item's own fields; `title_not_in_text` if the titles do not stand in the text;
-            `original_missing` where a known duplicate takes the place of its original, which is no
-            longer met.
+        reason: why it was skipped, kept or dropped: a `Reason`, or what `Page.reason` said.
         previous: resemblance to what the page was, where its text changed.
         distance: of the SimHashes of page and original, for methods that compare them.
         contains: URL of a stored original that is a piece of this page.
@@ -198,7 +193,7 @@ class Verdict:
     @property
     def is_duplicate(self) -> bool:
         """Whether the page is a duplicate of another page, and says nothing else than it."""
-        return self.original is not None and self.reason != "other_fields"
+        return self.original is not None and self.reason != Reason.OTHER_FIELDS
 
     def as_dict(self) -> dict[str, Any]:
         """Verdict as the result field of an item shows it."""
@@ -365,7 +360,8 @@ def _rounded(shown: dict[str, Any]) -> dict[str, Any]:
     for name in ("resemblance", "containment", "previous", "template"):
         if shown.get(name) is not None:
             shown[name] = round(shown[name], 4)
-    return {**shown, "fields": list(shown["fields"]) or None}
+    reason = shown["reason"] and str(shown["reason"])  # no enum: not every exporter takes one
+    return {**shown, "reason": reason, "fields": list(shown["fields"]) or None}
 
 
 def from_seconds(seconds: int) -> datetime:

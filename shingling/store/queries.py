@@ -11,6 +11,7 @@ from sqlalchemy import func, select
 
 from shingling.errors import SettingsError
 from shingling.rules.own_fields import said_otherwise
+from shingling.rules.reasons import Reason
 from shingling.rules.rules import Rules
 from shingling.store.backends.base import damage_of
 from shingling.store.decide.fields import differing_fields
@@ -94,7 +95,7 @@ def _stored_page(row: RowMapping, connection: Connection) -> StoredPage:
         values[name] = from_seconds(values[name])
     decided = None if row["rules"] is None else _rules(row["rules"])
     names: tuple[str, ...] = ()
-    if row["reason"] == "other_fields" and row["lead_id"] is not None:
+    if row["reason"] == Reason.OTHER_FIELDS and row["lead_id"] is not None:
         names = fields_of_pair(connection, row["id"], row["lead_id"], decided)
     return StoredPage(**values, fields=names, rules=decided)
 

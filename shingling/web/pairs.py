@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from shingling.admin.reviews import reviews_of
+from shingling.rules.reasons import Reason
 from shingling.similarity import word_diff, written_words
 from shingling.store import Store
 from shingling.store.decided import (
@@ -198,7 +199,7 @@ def steps(side: Side, review: Review | None, scheme: Scheme) -> list[Answered]:
         Step.URL: f"first seen {page.first_seen:%Y-%m-%d %H:%M}, last verdict: {page.last_verdict}",
         Step.ENOUGH: f"{words:,} of {page.words:,} words, without template as known now",
     }
-    if page.reason in ("other_title", "other_fields"):
+    if page.reason in (Reason.OTHER_TITLE, Reason.OTHER_FIELDS):
         answers |= dict.fromkeys((Step.SAME, Step.NEAR), "none that counts")
     # What is skipped was compared before.
     last = Step.NEW if page.status == "skipped" else decided

@@ -22,6 +22,7 @@ from shingling.plugin.items.documents import (
 )
 from shingling.plugin.middleware import close_spider
 from shingling.plugin.report import DuplicatePage
+from shingling.rules.reasons import Reason
 from shingling.store import Verdict, safe_url
 
 if TYPE_CHECKING:
@@ -145,7 +146,7 @@ class ItemDecider:
         self._report.kept(verdict)
         if _is_list(document):
             self._explain_lists(outcome.url)
-            result["reason"] = result["reason"] or "list"
+            result["reason"] = result["reason"] or Reason.LIST.value
         else:
             if verdict.status not in ("unchanged", "skipped") and not verdict.is_duplicate:
                 self._deliveries.begin(outcome.url)  # its duplicates wait from now on
@@ -157,7 +158,7 @@ class ItemDecider:
     def _keep_undecided(self, item: Any, response: Response | None, error: Exception) -> Any:
         """Let an item go on on which this plugin failed."""
         self._fail(error, response)
-        verdict = Verdict("skipped", reason="error")
+        verdict = Verdict("skipped", reason=Reason.ERROR)
         self._tag(item, {**verdict.as_dict(), "error": _line(error)})
         return item
 

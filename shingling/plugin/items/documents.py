@@ -33,6 +33,7 @@ from urllib.parse import parse_qs, unquote, urldefrag, urljoin, urlsplit
 from itemadapter import ItemAdapter
 
 from shingling.rules.own_fields import own_fields
+from shingling.rules.reasons import Reason
 from shingling.similarity import overlap
 from shingling.sketch import fingerprint_set
 from shingling.store.urls import MAX_URL_CHARS, safe_url
@@ -120,8 +121,8 @@ def choose_document(
     own = own_document(adapter, settings)
     if source is None or response is None:
         if own.text is None and own.html is None:
-            return Skipped("no_content" if own.url else "no_url")
-        chosen: Document | Skipped = own if own.url else Skipped("no_url")
+            return Skipped(Reason.NO_CONTENT if own.url else Reason.NO_URL)
+        chosen: Document | Skipped = own if own.url else Skipped(Reason.NO_URL)
     else:
         chosen = _of_response(own, item, source, response, urls_before)
     if isinstance(chosen, Skipped) or chosen.kind is Kind.LIST:
@@ -196,9 +197,9 @@ def _of_response(
 ) -> Document | Skipped:
     """Choose the document of an item that came from a response."""
     if response.request is not None and response.meta.get("dedup") is False:
-        return Skipped("opted_out")
+        return Skipped(Reason.OPTED_OUT)
     if not (200 <= response.status < 300 or response.status == HTTPStatus.NOT_MODIFIED):
-        return Skipped("http_status")
+        return Skipped(Reason.HTTP_STATUS)
     url = _joined(response, own.url)
     if own.text is not None or own.html is not None:
         if source.is_only_item:
@@ -209,7 +210,7 @@ def _of_response(
         return replace(own, url=url, source=response.url)
     has_its_url = url is not None and any(is_same_page(url, one) for one in _urls_of(response))
     if not has_its_url and source.carried is not None and source.carried.has_begun(item):
-        return Skipped("url_mismatch")
+        return Skipped(Reason.URL_MISMATCH)
     if not source.is_only_item:
         return Document(Kind.LIST, response.url)
     if url is None or has_its_url:

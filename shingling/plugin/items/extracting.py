@@ -27,6 +27,7 @@ from shingling.plugin.items.documents import (
     text_fields,
 )
 from shingling.rules import DEFAULT_EXTRACTOR
+from shingling.rules.reasons import Reason
 from shingling.store import Page, safe_url
 from shingling.store.known import page_by_url, pages_by_body
 
@@ -121,7 +122,7 @@ class DocumentExtractor:
             assert response is not None
             declared = (await self._head(response)).canonical
             if declared is None or not is_same_page(declared, document.canonical):
-                return Skipped("url_mismatch")
+                return Skipped(Reason.URL_MISMATCH)
         body = await self._body(document, response)
         extraction, own = body.extraction, document.own_fields
         texts: Sequence[str] = ()
@@ -135,7 +136,7 @@ class DocumentExtractor:
         if url is None:
             assert response is not None
             if extraction.signature is None:
-                return Skipped(extraction.reason or "no_main_text")
+                return Skipped(extraction.reason or Reason.NO_MAIN_TEXT)
             url = identity(document, response.url, extraction.signature.text_hash)
         page = Page(
             url=url,
@@ -206,7 +207,7 @@ class DocumentExtractor:
         url = document.url or (response.url if response is not None else "")
         fetched = fetched_for(document, response, self._settings.max_bytes)
         if isinstance(fetched, Skipped):
-            if fetched.reason == "not_modified":  # the store has what the server would send
+            if fetched.reason == Reason.NOT_MODIFIED:  # the store has what the server would send
                 found = partial(page_by_url, url=url, scope=self._scope(url))
                 page = await self._store.run(found)
                 if page is not None and page.signature is not None:
@@ -301,19 +302,19 @@ def fetched_for(document: Document, response: Response | None, max_bytes: int) -
     """
     for own in (document.text, document.html):
         if own is not None and len(own) > max_bytes:
-            return Skipped("too_large")
+            return Skipped(Reason.TOO_LARGE)
     if document.text is not None:
         return Fetched(document.text, is_html=False, url=document.url)
     if document.html is not None:
         return Fetched(document.html, is_html=True, url=document.url)
     assert response is not None
     if response.status == HTTPStatus.NOT_MODIFIED:
-        return Skipped("not_modified")
+        return Skipped(Reason.NOT_MODIFIED)
     if not response.body:
-        return Skipped("no_main_text")
+        return Skipped(Reason.NO_MAIN_TEXT)
     if len(response.body) > max_bytes:
-        return Skipped("too_large")
-    return fetched_page(response) or Skipped("not_html")
+        return Skipped(Reason.TOO_LARGE)
+    return fetched_page(response) or Skipped(Reason.NOT_HTML)
 
 
 def fetched_page(response: Response) -> Fetched | None:

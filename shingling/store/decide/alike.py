@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from shingling.rules import METHODS
+from shingling.rules.reasons import Reason
 from shingling.similarity import nearest
 from shingling.similarity.following import MAX_CANDIDATES_MEASURED, Following
 from shingling.store.decide.decision import Decision
@@ -216,12 +217,12 @@ def apart(row: Row, other: Row, alike: float, texts: Texts) -> str | None:
         if alike >= _SAME_PAGE and _are_renamed(row, other, texts):
             return None
         if min(_words_left(row, texts), _words_left(other, texts)) < LONG_TEXT:
-            return "other_title"
+            return Reason.OTHER_TITLE
         if row.text_hash != other.text_hash:
             if alike < LIKELY_COPY or differ_in_numbers_only(*titles):
-                return "other_title"
+                return Reason.OTHER_TITLE
             if first and second and differ_in_numbers_only(first.text, second.text):
-                return "other_title"
+                return Reason.OTHER_TITLE
     if first is None or second is None:
         return None
     shown = first.text, second.text
@@ -229,7 +230,7 @@ def apart(row: Row, other: Row, alike: float, texts: Texts) -> str | None:
         shown = _in_common(first, second), _in_common(second, first)
     if _is_about(titles[0], shown[1]) and _is_about(titles[1], shown[0]):
         return None
-    return "title_not_in_text"
+    return Reason.TITLE_NOT_IN_TEXT
 
 
 def _is_about(title: str, text: str) -> bool:

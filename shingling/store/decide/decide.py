@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from shingling.rules import METHODS
 from shingling.rules.own_fields import said_otherwise
+from shingling.rules.reasons import Reason
 from shingling.similarity import distance as simhash_distance, nearest
 from shingling.store.decide.alike import (
     Choice,
@@ -43,7 +44,7 @@ def decide(page: Page, signature: Signature | None, batch: Batch) -> Verdict:
     """
     # 1. Nothing to compare: skipped, and not stored.
     if signature is None or not signature.words:
-        return Verdict("skipped", reason=page.reason or "no_main_text")
+        return Verdict("skipped", reason=page.reason or Reason.NO_MAIN_TEXT)
 
     # 2. The URL is known: the same text again, or a page that has changed.
     row, last_run = batch.row_of(page), None
@@ -73,7 +74,7 @@ def decide(page: Page, signature: Signature | None, batch: Batch) -> Verdict:
     if original in members:
         decision = batch.groups.make_original(row, decision)
     elif original is not None and _is_gone(original, last_run, batch):
-        decision = batch.groups.make_original(row, decision, "original_missing")
+        decision = batch.groups.make_original(row, decision, Reason.ORIGINAL_MISSING)
     status = decision.status
     if status == "new":
         status = "new" if former is None else "changed"
@@ -91,12 +92,12 @@ def _fresh_for(
     price: of these, only those that were met in this crawl, and those that a review names.
     """
     run = None if batch.run is None else batch.run.id
-    told_apart = former is not None and former.reason == "other_fields"
+    told_apart = former is not None and former.reason == Reason.OTHER_FIELDS
 
     def is_fresh(other: Row) -> bool:
         if row.fields is None or run is None or other.last_run_id == run:
             return True
-        return other in found.reviewed or not (told_apart or other.reason == "other_fields")
+        return other in found.reviewed or not (told_apart or other.reason == Reason.OTHER_FIELDS)
 
     return is_fresh
 
@@ -106,7 +107,7 @@ def _unchanged(row: Row, last_run: int | None, now: int, batch: Batch) -> Verdic
     original, status = batch.groups.original(row), "unchanged"
     decision = _standing(row, original, batch)
     if original is not row and _is_gone(original, last_run, batch):
-        decision = batch.groups.make_original(row, decision, "original_missing")
+        decision = batch.groups.make_original(row, decision, Reason.ORIGINAL_MISSING)
     elif row.rules_id != batch.rules_id:
         members = batch.groups.detach(row)
         decision = _decide_again(row, original, now, batch)
@@ -114,11 +115,11 @@ def _unchanged(row: Row, last_run: int | None, now: int, batch: Batch) -> Verdic
             batch.groups.regroup(members, (), [row])
         if decision.original not in (None, original):
             status = decision.status
-    elif original is not row and row.reason != "review":
+    elif original is not row and row.reason != Reason.REVIEW:
         fields = differing_fields(row, original, batch.rules)
         if fields:  # it says what it did not say before
             status = row.status
-            decision = decision._replace(reason="other_fields", fields=fields)
+            decision = decision._replace(reason=Reason.OTHER_FIELDS, fields=fields)
         elif not _still_follows(row, original, batch):  # what they share is template by now
             batch.read_again_for([row])
             batch.groups.detach(row)
@@ -134,7 +135,7 @@ def _still_follows(row: Row, original: Row, batch: Batch) -> bool:
     Pages of one site with one title are one page, whatever is left of them.
     """
     splits = [split for split in map(batch.texts.split, (row, original)) if split is not None]
-    if row.reason == "piece" or not any(split.has_template for split in splits):
+    if row.reason == Reason.PIECE or not any(split.has_template for split in splits):
         return True
     left, whole = (batch.texts.overlap(row, original, whole=whole) for whole in (False, True))
     if left is None or whole is None or are_same_document(row, original, batch.texts):
@@ -185,7 +186,7 @@ def _verdict(
         batch.decided[row.id] = row
     compared = batch.pages.compared_with(row)
     original = decision.original
-    follows = original is not None and decision.reason != "other_fields"
+    follows = original is not None and decision.reason != Reason.OTHER_FIELDS
     if original is not None and follows and original.rules_id != batch.rules_id:
         original.rules_id = batch.rules_id  # it is an original by these rules, as it comes out
         batch.groups.note([original])
@@ -337,7 +338,7 @@ def _nothing_to_measure(case: _Case) -> Decision | None:
     """Skip a short text, which is a duplicate only of the same text."""
     is_short = case.row.words < case.batch.rules.min_words
     if is_short or (case.is_template and not case.batch.finds_near):
-        return Decision("skipped", reason="template" if case.is_template else "short")
+        return Decision("skipped", reason=Reason.TEMPLATE if case.is_template else Reason.SHORT)
     return None
 
 
@@ -362,7 +363,7 @@ def _nothing_but_template(case: _Case) -> Decision | None:
     """Skip a page that only shows what its site has on many pages."""
     if not case.is_template:
         return None
-    return Decision("skipped", reason="template", candidates=len(case.looked_at))
+    return Decision("skipped", reason=Reason.TEMPLATE, candidates=len(case.looked_at))
 
 
 def _piece(case: _Case) -> Decision | None:
@@ -374,7 +375,7 @@ def _piece(case: _Case) -> Decision | None:
     decision, case.contains = case.choice.whole(wholes)
     if decision is None:
         return None
-    return decision._replace(reason="piece", candidates=len(case.looked_at))
+    return decision._replace(reason=Reason.PIECE, candidates=len(case.looked_at))
 
 
 def _new(case: _Case) -> Decision:
@@ -384,7 +385,7 @@ def _new(case: _Case) -> Decision:
         return other._replace(
             original=None,
             compared_with=other.compared_with or other.original,
-            reason="other_fields",
+            reason=Reason.OTHER_FIELDS,
             candidates=count,
             contains=case.contains,
         )

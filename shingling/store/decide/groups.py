@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shingling.rules import METHODS
+from shingling.rules.reasons import Reason
 from shingling.similarity.following import Following
 from shingling.sketch import FUNCTIONS
 from shingling.store.decide.alike import Choice, apart
@@ -138,7 +139,7 @@ class Groups:
     def by_review(self, row: Row, original: Row) -> Decision:
         """Decision that a page is a duplicate of an original, however alike they are."""
         status = "exact" if row.text_hash == original.text_hash else "near"
-        return Decision(status, original, *self._texts.measure(row, original), reason="review")
+        return Decision(status, original, *self._texts.measure(row, original), reason=Reason.REVIEW)
 
     def promote_copy(self, row: Row, leaving: Collection[int]) -> None:
         """Have the oldest exact copy of a near-duplicate that leaves its group take over.

@@ -1,0 +1,106 @@
+"""Reasons of verdicts: why a document was skipped, kept or dropped."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Self
+
+
+class Reason(StrEnum):
+    """Why a document was skipped, kept or dropped; each one equals its name as a string.
+
+    Attributes:
+        advice: what to do if most items of a crawl are skipped for it; "" if there is nothing.
+    """
+
+    advice: str
+
+    def __new__(cls, name: str, advice: str = "") -> Self:
+        """Make a reason of its name and the advice."""
+        reason = str.__new__(cls, name)
+        reason._value_ = name
+        reason.advice = advice
+        return reason
+
+    # Nothing was extracted.
+    NO_MAIN_TEXT = "no_main_text", "name the field that holds their text in DEDUP_TEXT_FIELD"
+    DATA_IN_SCRIPTS = (
+        "data_in_scripts",
+        (
+            "their pages have little text, and data for scripts: give the items a text of their own"
+            " (DEDUP_TEXT_FIELD)"
+        ),
+    )
+    NOT_HTML = (
+        "not_html",
+        "their responses are not HTML: name the field that holds their text in DEDUP_TEXT_FIELD",
+    )
+    TOO_LARGE = "too_large", "they are larger than DEDUP_MAX_BYTES"
+    TOO_MANY_ELEMENTS = "too_many_elements", "they have more tags than any page that people read"
+    TOO_MANY_ATTRIBUTES = "too_many_attributes"
+    TOO_MUCH_MEMORY = (
+        "too_much_memory",
+        "extracting their text takes more memory than DEDUP_WORKER_MEMORY",
+    )
+    TIMEOUT = "timeout", "extracting their text takes longer than DEDUP_TIMEOUT"
+    NEEDS_WORKER = (
+        "needs_worker",
+        (
+            "a thread does not extract pages that could hold up the crawl: set DEDUP_WORKERS to 1"
+            " or more"
+        ),
+    )
+    WORKER_DIED = (
+        "worker_died",
+        "worker processes end while they extract their text: look at the log of the system",
+    )
+    EXTRACTION_FAILED = "extraction_failed", "look at the log and at DEDUP_EXTRACTOR"
+
+    # The item is not compared.
+    HTTP_STATUS = (
+        "http_status",
+        (
+            "the status of their responses is not 2xx, and error pages say nothing of items; where"
+            " they are what the spider looks for, set DEDUP_ENABLED = False"
+        ),
+    )
+    URL_MISMATCH = (
+        "url_mismatch",
+        (
+            "they have the URL of another page than the one that they were yielded from, or were"
+            " begun elsewhere and carried to it by its request, without its URL: where it is their"
+            " own page, give them its URL (DEDUP_URL_FIELD), else a text of their own"
+            " (DEDUP_TEXT_FIELD)"
+        ),
+    )
+    NOT_MODIFIED = "not_modified"
+    OPTED_OUT = "opted_out"
+    NO_URL = "no_url", "name the field that holds their URL in DEDUP_URL_FIELD"
+    NO_CONTENT = (
+        "no_content",
+        "name the field that holds their text or HTML in DEDUP_TEXT_FIELD or DEDUP_HTML_FIELD",
+    )
+    LIST = "list"
+    ERROR = "error"
+
+    # The store has decided so.
+    SHORT = (
+        "short",
+        (
+            "their texts have fewer words than DEDUP_MIN_WORDS, and are compared only with the same"
+            " text under the same title"
+        ),
+    )
+    TEMPLATE = (
+        "template",
+        (
+            "their texts are what other pages of their site have as well: give them a text of"
+            " their own (DEDUP_TEXT_FIELD), or set DEDUP_TEMPLATES = False"
+        ),
+    )
+    OTHER_FIELDS = "other_fields"
+    ORIGINAL_MISSING = "original_missing"
+    REVIEW = "review"
+    PIECE = "piece"
+    TITLE_NOT_IN_TEXT = "title_not_in_text"
+    OTHER_TITLE = "other_title"
