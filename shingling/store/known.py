@@ -6,12 +6,10 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import bindparam, select
 
-from shingling.errors import StoreError
 from shingling.sketch import Signature
 from shingling.store.decide.texts import unpacked
 from shingling.store.model import Page
-from shingling.store.schema import fields as kinds
-from shingling.store.schema.rows import COLUMNS, ORIGINS, is_readable, url_key
+from shingling.store.schema.rows import row_from, url_key
 from shingling.store.schema.statements import among, chunked
 from shingling.store.schema.tables import pages, texts
 from shingling.store.urls import safe_url
@@ -22,6 +20,7 @@ if TYPE_CHECKING:
     from sqlalchemy import RowMapping
 
     from shingling.sketch import Scheme
+    from shingling.store.schema.rows import Row
     from shingling.store.session import Session
 
 _READ = select(pages, texts.c.zlib, texts.c.body_key)
@@ -58,37 +57,33 @@ def page_by_url(session: Session, url: str, scope: str = "") -> Page | None:
     return None if row is None else _checked_page(row, session)
 
 
-def _checked_page(row: RowMapping, session: Session) -> Page | None:
+def _checked_page(values: RowMapping, session: Session) -> Page | None:
     """Page as it was given to `check`; None if it, or its text, cannot be read."""
-    text = None if row["zlib"] is None else unpacked(row["zlib"])
-    is_text_lost = text is None and row["zlib"] is not None
-    if is_text_lost or not is_readable([row[name] for name in COLUMNS]):
-        name = f"the text of page {row['id']}" if is_text_lost else f"page {row['id']}"
-        session.database.damage.note(name)
+    text = None if values["zlib"] is None else unpacked(values["zlib"])
+    is_text_lost = text is None and values["zlib"] is not None
+    row = row_from(values, 0)
+    if is_text_lost or row is None:
+        name = f"page {values['id']}"
+        session.database.damage.note(f"the text of {name}" if is_text_lost else name)
         return None
     return Page(
-        url=row["url"],
+        url=row.url,
         prepared=text,
         signature=signature_of(row, session.scheme),
-        **{name: row[name] for name in ORIGINS["extracted"]},
-        scope=row["scope"],
-        body_key=row["body_key"],
+        title=row.title,
+        language=row.language,
+        scope=row.scope,
+        body_key=values["body_key"],
     )
 
 
-def signature_of(row: RowMapping, scheme: Scheme) -> Signature:
-    """Signature in a row of `pages`.
-
-    Raises:
-        StoreError: it cannot be read.
-    """
-    if not is_readable([row[name] for name in COLUMNS]):
-        raise StoreError(f"page {row['id']} cannot be read; run `scrapy dedup check`")
+def signature_of(row: Row, scheme: Scheme) -> Signature:
+    """Signature of a stored page."""
     return Signature(
-        minima=kinds.LITTLE_ENDIAN.read(row["minima"]),
-        simhash=kinds.SIGNED.read(row["simhash"]),
-        text_hash=row["text_hash"],
-        words=row["words"],
+        minima=row.minima,
+        simhash=row.simhash,
+        text_hash=row.text_hash,
+        words=row.words,
         scheme=scheme.id,
     )
 

@@ -26,10 +26,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import BindParameter, Connection
 
-    from shingling.arrays import Fingerprints
     from shingling.similarity import Overlap
     from shingling.sketch import Scheme
-    from shingling.store.model import StoredPage
     from shingling.store.session import Session
 
 _NOT_EXACT_COPIES = select(pages.c.id, pages.c.original_id).where(
@@ -75,13 +73,7 @@ def similar(
     ranked = sorted(estimates.items(), key=lambda item: (-item[1], item[0]))
     # Measured on the texts, a page may resemble more than its minima say.
     near = [one for one in ranked if one[1] >= threshold / 2][: max(4 * limit, 100)]
-    own = None if main_text is None else fingerprint_set(main_text, session.scheme)
-    shown = stored_pages(connection, [page_id for page_id, _ in near])
-    measured = [
-        _match(connection, shown[page_id], estimate, signature, own, session.scheme)
-        for page_id, estimate in near
-        if page_id in shown
-    ]
+    measured = _matches(session, connection, near, signature, main_text)
     matches = [match for match in measured if match.resemblance >= threshold]
     matches.sort(key=lambda match: (-match.resemblance, match.page.id))
     return matches[:limit]
@@ -108,18 +100,11 @@ def within(
             if apart <= distance:
                 estimate = float(np.mean(read_minima(row.minima) == signature.minima))
                 found.append((apart, -estimate, row.id))
-    own, scheme = None, session.scheme
-    if main_text is not None:
-        own = fingerprint_set(main_text, scheme)
-    nearest = sorted(found)[:limit]
-    shown = stored_pages(connection, [page_id for _, _, page_id in nearest])
-    return [
-        _match(connection, shown[page_id], -opposite, signature, own, scheme)._replace(
-            distance=apart
-        )
-        for apart, opposite, page_id in nearest
-        if page_id in shown
-    ]
+    found = sorted(found)[:limit]
+    nearest = [(page_id, -opposite) for _, opposite, page_id in found]
+    distances = {page_id: apart for apart, _, page_id in found}
+    matches = _matches(session, connection, nearest, signature, main_text)
+    return [match._replace(distance=distances[match.page.id]) for match in matches]
 
 
 def _looked_up(
@@ -147,22 +132,39 @@ def _with_same_text(connection: Connection, signature: Signature) -> Iterator[in
         yield from connection.scalars(_SAME_TEXT, {**bound, "heads": part})
 
 
-def _match(
+def _matches(
+    session: Session,
     connection: Connection,
-    page: StoredPage,
-    estimate: float,
+    estimates: Sequence[tuple[int, float]],
     signature: Signature,
-    own: Fingerprints | None,
-    scheme: Scheme,
-) -> Match:
-    """Match measured on the texts, where both are there, or estimated."""
-    stored = None if own is None else read_text(connection, page.id)
-    if own is None or stored is None:
-        size = scheme.shingle_size
-        containment = estimated_containment(estimate, signature.words, page.words, size)
-        return Match(page, estimate, containment, False)
-    both = overlap(own, fingerprint_set(stored.text, scheme))
-    return Match(page, both.resemblance, both.containment, True)
+    main_text: str | None,
+) -> list[Match]:
+    """Measure pages on the texts, if both are there, or keep the estimates.
+
+    Args:
+        session: of the store.
+        connection: to it.
+        estimates: ids of pages, each with its estimated resemblance.
+        signature: of what was asked for.
+        main_text: of that.
+    """
+    scheme, matches = session.scheme, []
+    own = None if main_text is None else fingerprint_set(main_text, scheme)
+    shown = stored_pages(connection, [page_id for page_id, _ in estimates])
+    for page_id, estimate in estimates:
+        page = shown.get(page_id)
+        if page is None:
+            continue
+        stored = None if own is None else read_text(connection, page_id)
+        if own is None or stored is None:
+            containment = estimated_containment(
+                estimate, signature.words, page.words, scheme.shingle_size
+            )
+            matches.append(Match(page, estimate, containment, False))
+        else:
+            both = overlap(own, fingerprint_set(stored.text, scheme))
+            matches.append(Match(page, both.resemblance, both.containment, True))
+    return matches
 
 
 def stored_texts(connection: Connection) -> Iterator[tuple[int, int, str]]:

@@ -11,7 +11,6 @@ from sqlalchemy import func, or_, select
 from shingling.errors import StoreError
 from shingling.rooms import offered
 from shingling.rules.rules import Rules
-from shingling.store import similar
 from shingling.store.decide.check import check_batch, require_scheme
 from shingling.store.decide.texts import read_text
 from shingling.store.known import key_of, signature_of
@@ -26,9 +25,10 @@ from shingling.store.queries import (
     stored_pages,
 )
 from shingling.store.runs import RunRecord, end_run, insert_run
+from shingling.store.schema.rows import row_from
 from shingling.store.schema.tables import pages
 from shingling.store.session import Session
-from shingling.store.templates import split_page
+from shingling.store.templates import SiteCache, Templates
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -191,9 +191,11 @@ class Store:
         Raises:
             SchemeError: the signature was made under another scheme.
         """
+        from shingling.store.similar import similar  # a crawl does not need it
+
         require_scheme(signature, self.scheme)
         with self._session.reading() as connection:
-            return similar.similar(self._session, connection, signature, text, threshold, limit)
+            return similar(self._session, connection, signature, text, threshold, limit)
 
     def measure(
         self,
@@ -221,9 +223,11 @@ class Store:
         Raises:
             StoreError: no texts are kept.
         """
+        from shingling.store.similar import measure_stored  # a crawl does not need it
+
         left_out = () if without is None else (without.id,)
         with self._session.reading() as connection:
-            return similar.measure_stored(
+            return measure_stored(
                 connection, text, self.scheme, measure, threshold, limit, left_out
             )
 
@@ -245,9 +249,11 @@ class Store:
         Raises:
             SchemeError: the signature was made under another scheme.
         """
+        from shingling.store.similar import within  # a crawl does not need it
+
         require_scheme(signature, self.scheme)
         with self._session.reading() as connection:
-            return similar.within(self._session, connection, signature, text, distance, limit)
+            return within(self._session, connection, signature, text, distance, limit)
 
     def find(self, url: str) -> list[StoredPage]:
         """Find the pages that are stored under a URL, one a scope."""
@@ -268,8 +274,10 @@ class Store:
 
     def texts(self) -> Iterator[str]:
         """Yield the main texts that are kept, those of the oldest pages first."""
+        from shingling.store.similar import stored_texts  # a crawl does not need it
+
         with self._session.reading() as connection:
-            for _, _, text in similar.stored_texts(connection):
+            for _, _, text in stored_texts(connection):
                 yield text
 
     def split_text(self, page: StoredPage) -> SplitText | None:
@@ -279,7 +287,9 @@ class Store:
         """
         with self._session.reading() as connection:
             text = read_text(connection, page.id)
-            return None if text is None else split_page(connection, page.site, text)
+            if text is None:
+                return None
+            return Templates(connection, SiteCache()).split(page.site, text)
 
     def signature(self, page: StoredPage) -> Signature:
         """Read the signature of a stored page.
@@ -289,9 +299,12 @@ class Store:
         """
         with self._session.reading() as connection:
             query = select(pages).where(pages.c.id == page.id)
-            row = connection.execute(query).mappings().one_or_none()
-        if row is None:
+            found = connection.execute(query).mappings().one_or_none()
+        if found is None:
             raise StoreError(f"page {page.id} is no longer stored")
+        row = row_from(found, 0)
+        if row is None:
+            raise StoreError(f"page {page.id} cannot be read; run `scrapy dedup check`")
         return signature_of(row, self.scheme)
 
     def pages(

@@ -290,11 +290,6 @@ class Templates:
             self.cache.keep(name, site)
 
 
-def split_page(connection: Connection, site: str, text: PreparedText) -> SplitText:
-    """Split a main text of a site, by what is known now."""
-    return Templates(connection, SiteCache()).split(site, text)
-
-
 def _keys_of(page: Page) -> list[int]:
     """Keys of a page's blocks, and those under which its title and its parts are learned."""
     keys = [] if page.main_text is None else page.main_text.keys.tolist()

@@ -211,11 +211,7 @@ class RecentPostings(SqlitePostings):
         """Remove all entries, the recent ones as well."""
         super().clear()
         self._connection.execute(_CLEAR, {"owner": self._recent.owner})
-        self._restart()
-
-    def _restart(self) -> None:
-        """Have every process read the recent entries from the start."""
-        self._next(epoch=1)
+        self._next(epoch=1)  # every process reads the recent entries from the start
         self._recent.forget()
         self._recent.follow(self._connection)
 

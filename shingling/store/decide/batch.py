@@ -34,15 +34,6 @@ if TYPE_CHECKING:
     from shingling.text import PreparedText
 
 
-class Compared(NamedTuple):
-    """What is looked up of a page: its signature, or the row that holds one, and what it says."""
-
-    signature: Signature | Row
-    title: str | None
-    scope: str
-    text: PreparedText | None
-
-
 class Candidates(NamedTuple):
     """What a page, which is in no group, is to be compared with.
 
@@ -53,10 +44,10 @@ class Candidates(NamedTuple):
         similar: originals that may be like it, oldest first.
     """
 
-    reviewed: Sequence[Row] = ()
-    excluded: Collection[int] = ()
-    same_text: Sequence[tuple[Row, Row]] = ()
-    similar: Sequence[Row] = ()
+    reviewed: Sequence[Row]
+    excluded: Collection[int]
+    same_text: Sequence[tuple[Row, Row]]
+    similar: Sequence[Row]
 
 
 class Batch:
@@ -121,9 +112,7 @@ class Batch:
         ]
         if self.templates is not None:
             self.templates.look_up(page for page, _ in moving)
-        self._read_alike(
-            [Compared(signed, page.title, page.scope, page.main_text) for page, signed in moving]
-        )
+        self._read_alike(moving, [(page.scope, page.main_text) for page, _ in moving])
         unknown = {url for url in urls if self.pages.of_url(*url) is None}
         if unknown:  # last: pages that others have stored and this batch has read are older
             self._new_ids = self.database.allocate(self.connection, len(unknown))[::-1]
@@ -139,31 +128,36 @@ class Batch:
         is_sampled = self.rules.containment is not None
         if is_sampled or (self.rules.templates and self.templates is not None):
             self.texts.load([row.id for row in rows])
-        self._read_alike(
-            [
-                Compared(row, row.title, row.scope, self.texts.of(row) if is_sampled else None)
-                for row in rows
-            ]
-        )
+        texts = [(row.scope, self.texts.of(row)) for row in rows] if is_sampled else []
+        self._read_alike([(row, row) for row in rows], texts)
 
-    def _read_alike(self, compared: Sequence[Compared]) -> None:
+    def _read_alike(
+        self,
+        signed: Sequence[tuple[Page | Row, Signature | Row]],
+        texts: Sequence[tuple[str, PreparedText | None]],
+    ) -> None:
+        """Read the rows that have the texts of pages, or may be like them.
+
+        Args:
+            signed: the pages, with their signatures.
+            texts: their scopes and texts, which are needed where pieces are looked for.
+        """
         # Less than one shingle says nothing of a page; nor does a short text without a title.
         fewest = self.scheme.min_comparable_words
-        long_enough = [one for one in compared if one.signature.words >= fewest]
+        long_enough = [(page, one) for page, one in signed if one.words >= fewest]
         hashes = {
-            one.signature.text_hash
-            for one in long_enough
-            if one.signature.words >= self.rules.min_words or title_key(one.title or "")
+            signature.text_hash
+            for page, signature in long_enough
+            if signature.words >= self.rules.min_words or title_key(page.title or "")
         }
-        scopes = {one.scope for one in compared}
+        scopes = {page.scope for page, _ in signed}
         if hashes:
             self.pages.load_texts(hashes, scopes)
         found: set[int] = set()
         if long_enough and self.finds_near:
-            found = self.lookup.fetch([one.signature for one in long_enough])
+            found = self.lookup.fetch([signature for _, signature in long_enough])
             if self.rules.containment is not None:
-                samples = [self.texts.sample(one.scope, one.text) for one in compared]
-                found |= self.lookup.fetch_pieces(samples)
+                found |= self.lookup.fetch_pieces([self.texts.sample(*text) for text in texts])
         self.pages.load(found, scopes)
         self.pages.load_referred()
         if self.templates is not None:
