@@ -14,7 +14,7 @@ from shingling.bulk.options import keys_of
 from shingling.bulk.pairs import Measures, Meeting, Pairs, decide
 from shingling.rules import METHODS
 from shingling.similarity import overlap, unless_forged
-from shingling.similarity.following import Following
+from shingling.similarity.match_rule import MatchRule
 from shingling.sketch import fingerprint_set
 from shingling.sketch.banding import Banding
 
@@ -59,7 +59,7 @@ def decide_rows(signed: SignedRows, options: Options, report: Callable[[float], 
     compared = ~repeated_id & (same_text == NO_ROW)
     compared &= words >= options.scheme.min_comparable_words
     long_enough = words >= options.rules.min_words
-    following = Following.by(options.rules)
+    following = MatchRule.by(options.rules)
     near = Pairs.none()
     if compared.any() and METHODS[options.rules.method].keys is not None:
         finder = _Finder(signed, options, compared, long_enough, report)
@@ -139,7 +139,7 @@ class _Finder:
         self._signed = signed
         self._rules = options.rules
         self._keys = keys_of(options)
-        self._following = Following.by(options.rules)
+        self._following = MatchRule.by(options.rules)
         self._simhashes = signed.column("simhash")
         self._rows = np.flatnonzero(compared).astype(np.uint32)
         self._long_enough = long_enough
@@ -204,7 +204,7 @@ class _Finder:
 class _Measurer:
     """Compares the texts of rows, and remembers recent fingerprints."""
 
-    def __init__(self, signed: SignedRows, options: Options, following: Following) -> None:
+    def __init__(self, signed: SignedRows, options: Options, following: MatchRule) -> None:
         self._signed = signed
         self._scheme = options.scheme
         self._following = following
@@ -214,7 +214,7 @@ class _Measurer:
     def measure(self, row: int, other: int) -> Measures:
         """Measure what the texts of two rows have in common."""
         both = overlap(self._of(row), self._of(other))
-        if not self._following.least:
+        if not self._following.min_resemblance:
             first, second = self._signed.text(row), self._signed.text(other)
             both = unless_forged(both, first, second, self._scheme)
         return Measures(both.resemblance, both.containment)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from shingling.similarity.following import MAX_CANDIDATES_MEASURED
+from shingling.similarity.match_rule import MAX_CANDIDATES_MEASURED
 from shingling.sketch import FUNCTIONS
 from shingling.store import MAX_PAGES_PER_KEY
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import Any, TypeAlias
 
     from shingling.arrays import Flags, Floats, Hashes, Integers
-    from shingling.similarity.following import Following
+    from shingling.similarity.match_rule import MatchRule
 
     Find: TypeAlias = Callable[[Flags, Flags, int], "tuple[Pairs, Flags]"]
     """Finds pairs: of rows that ask, with rows that are not removed, at most so many under a key.
@@ -152,7 +152,7 @@ def ranges(starts: Integers, counts: Integers) -> Integers:
 def decide(
     rows: int,
     find: Find,
-    following: Following,
+    following: MatchRule,
     measure: Callable[[int, int], Measures] | None = None,
 ) -> Pairs:
     """Decide near-duplicates in the order of the rows, as a store would.
@@ -183,7 +183,7 @@ def decide(
 def _choose(
     pairs: Pairs,
     rows: int,
-    following: Following,
+    following: MatchRule,
     measure: Callable[[int, int], Measures] | None,
 ) -> Pairs:
     """Choose the originals of rows among their pairs; note what is measured."""

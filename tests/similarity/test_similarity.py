@@ -14,7 +14,7 @@ from hypothesis import example, given, settings, strategies as st
 from shingling import Rules, Scheme, canonical_words, compare, sign
 from shingling.errors import SchemeError
 from shingling.similarity import estimate, overlap
-from shingling.similarity.following import MAX_CANDIDATES_MEASURED, Following
+from shingling.similarity.match_rule import MAX_CANDIDATES_MEASURED, MatchRule
 from shingling.similarity.measures import ranked
 from shingling.sketch import FAMILIES, fingerprint_set
 from tests.support.pages import article
@@ -159,29 +159,29 @@ def test_estimates_of_500_real_pairs_obey_theory(data: Path, size: int, family: 
 
 
 def test_the_most_alike_is_followed_and_among_equals_the_oldest() -> None:
-    following = Following.by(Rules(threshold=0.5))
+    rule = MatchRule.by(Rules(threshold=0.5))
     text = article(2)
     same, other = fingerprint_set(text), fingerprint_set(article(3))
     measures = [overlap(same, other), overlap(same, same), overlap(same, same)]
     places = [(0, 0.9), (1, 0.9), (2, 0.9)]
-    best = following.best(places, [1, 3, 2], measures.__getitem__)
+    best = rule.best(places, [1, 3, 2], measures.__getitem__)
     assert best is not None
     assert best[0] == 2
-    assert following.best(places, [1, 3, 2], measures.__getitem__, any_of_them=True) == (
+    assert rule.best(places, [1, 3, 2], measures.__getitem__, any_of_them=True) == (
         1,
         measures[1],
     )
-    assert following.best([(0, 0.9)], [1, 3, 2], measures.__getitem__) is None
-    assert following.best(places, [1, 3, 2], lambda _: None) is None
+    assert rule.best([(0, 0.9)], [1, 3, 2], measures.__getitem__) is None
+    assert rule.best(places, [1, 3, 2], lambda _: None) is None
 
 
 def test_the_nearest_estimates_are_measured_and_no_more_than_the_limit() -> None:
-    following = Following.by(Rules(threshold=0.5, templates=False))
+    rule = MatchRule.by(Rules(threshold=0.5, templates=False))
     estimates = np.linspace(0.2, 0.9, 100)
-    places = [place for place, _ in ranked(estimates, following.worth, MAX_CANDIDATES_MEASURED)]
+    places = [place for place, _ in ranked(estimates, rule.min_estimate, MAX_CANDIDATES_MEASURED)]
     assert places == [*range(99, 99 - MAX_CANDIDATES_MEASURED, -1)]
-    estimates = np.array([following.worth - 0.01, following.worth])
-    assert ranked(estimates, following.worth, 2) == [(1, following.worth)]
+    estimates = np.array([rule.min_estimate - 0.01, rule.min_estimate])
+    assert ranked(estimates, rule.min_estimate, 2) == [(1, rule.min_estimate)]
 
 
 def test_methods_accept_by_supershingles_and_by_distance() -> None:
@@ -191,8 +191,8 @@ def test_methods_accept_by_supershingles_and_by_distance() -> None:
     others = np.array([0, 0b111, 0b1111], np.uint64)
 
     def accepted(method: str) -> list[bool]:
-        following = Following.by(Rules(method=method, simhash_distance=3))
-        found: list[bool] = following.accepts(equal, nothing, others).tolist()
+        rule = MatchRule.by(Rules(method=method, simhash_distance=3))
+        found: list[bool] = rule.accepts(equal, nothing, others).tolist()
         return found
 
     assert accepted("minhash") == [True, True, True]

@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, Window, functions as f
 from shingling.bulk.pairs import Meeting, Pairs, decide
 from shingling.bulk.spark.batches import of_columns, of_rows
 from shingling.similarity import overlap, unless_forged
-from shingling.similarity.following import Following
+from shingling.similarity.match_rule import MatchRule
 from shingling.sketch import FUNCTIONS, fingerprint_set
 from shingling.text import clean
 
@@ -65,7 +65,7 @@ class NearDuplicates:
 
     def decide(self) -> DataFrame:
         """Find the near-duplicates with their originals: `DUPLICATES`."""
-        following = Following.by(self.rules)
+        following = MatchRule.by(self.rules)
         members = self.work.write(self._members(), "members")
         chosen = decide(self.rows, partial(self._find, members, following), following)
         if not len(chosen.ids):
@@ -88,7 +88,7 @@ class NearDuplicates:
         return shared.join(self.signed.drop("keys"), "row")
 
     def _find(
-        self, members: DataFrame, following: Following, asks: Flags, removed: Flags, limit: int
+        self, members: DataFrame, following: MatchRule, asks: Flags, removed: Flags, limit: int
     ) -> tuple[Pairs, Flags]:
         """Find pairs, as `Find` says, and measure them."""
         self._passes += 1
@@ -99,7 +99,9 @@ class NearDuplicates:
         found = self.work.write(found, f"pairs-{self._passes}")
         texts, other = self.texts, f.col("row").alias("other")
         others = texts.select(other, f.col("text").alias("other_text"))
-        measure = partial(measure_pairs, scheme=self.scheme, by_hashes=not following.least)
+        measure = partial(
+            measure_pairs, scheme=self.scheme, by_hashes=not following.min_resemblance
+        )
         pairs = found.where("other >= 0").join(others, "other").join(texts, "row")
         measured = pairs.sortWithinPartitions("row").mapInArrow(measure, MEASURED)
         table = self.work.write(measured, f"measured-{self._passes}").toArrow()
@@ -173,7 +175,7 @@ class _Members(NamedTuple):
 
 
 def find_pairs(
-    batches: Iterable[Any], following: Following, flags: tuple[Octets, Octets], limit: int
+    batches: Iterable[Any], following: MatchRule, flags: tuple[Octets, Octets], limit: int
 ) -> Iterator[Any]:
     """Find the pairs of rows that are worth measuring, as `deciding` does on one machine.
 

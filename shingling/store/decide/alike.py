@@ -19,7 +19,7 @@ import numpy as np
 from shingling.rules import METHODS
 from shingling.rules.reasons import Reason
 from shingling.similarity import nearest
-from shingling.similarity.following import MAX_CANDIDATES_MEASURED, Following
+from shingling.similarity.match_rule import MAX_CANDIDATES_MEASURED, MatchRule
 from shingling.store.decide.decision import Decision
 from shingling.store.decide.fields import differing_fields
 from shingling.store.model import is_template
@@ -130,27 +130,27 @@ class Choice:
         """
         if not accepted:
             return None
-        row, texts, following = self.row, self.texts, Following.by(self.rules)
+        row, texts, rule = self.row, self.texts, MatchRule.by(self.rules)
 
         def measure(at: int) -> Alike | None:
             other = accepted[at]
-            alike = _measure(row, other, following.least, texts)
-            if alike.resemblance < following.least:
+            alike = _measure(row, other, rule.min_resemblance, texts)
+            if alike.resemblance < rule.min_resemblance:
                 return None
             if not alike.resemblance and is_only_template(other, texts, self.rules.min_words):
                 return None
-            if following.contains(texts.overlap(row, other)):
+            if rule.contains(texts.overlap(row, other)):
                 return None
             if reason := apart(row, other, alike.resemblance, texts):
                 self.reason = reason
                 return None
-            return None if not following.least and texts.are_forged(row, other) else alike
+            return None if not rule.min_resemblance and texts.are_forged(row, other) else alike
 
         minima = [other.minima for other in accepted]
-        ranked = nearest(row.minima, minima, following.worth, MAX_CANDIDATES_MEASURED)
+        ranked = nearest(row.minima, minima, rule.min_estimate, MAX_CANDIDATES_MEASURED)
         texts.load(accepted[at].id for at, _ in ranked)
         ages = [other.id for other in accepted]
-        best = following.best(ranked, ages, measure, any_of_them=any_of_them)
+        best = rule.best(ranked, ages, measure, any_of_them=any_of_them)
         return None if best is None else Decision("near", accepted[best[0]], *best[1])
 
     def whole(self, others: Sequence[Row]) -> tuple[Decision | None, str | None]:
@@ -299,9 +299,9 @@ def is_only_template(row: Row, texts: Texts, min_words: int) -> bool:
 
 def is_measured(page: Signed, others: Sequence[Signed], rules: Rules) -> bool:
     """Whether one of the candidates of a page is alike enough to be measured."""
-    following = Following.by(rules)
+    rule = MatchRule.by(rules)
     minima = [other.minima for other in _accepted(page, others, rules)]
-    return bool(nearest(page.minima, minima, following.worth, MAX_CANDIDATES_MEASURED))
+    return bool(nearest(page.minima, minima, rule.min_estimate, MAX_CANDIDATES_MEASURED))
 
 
 def _accepted(row: Signed, candidates: Sequence[_S], rules: Rules) -> Sequence[_S]:
@@ -309,7 +309,7 @@ def _accepted(row: Signed, candidates: Sequence[_S], rules: Rules) -> Sequence[_
     method = METHODS[rules.method]
     if not candidates or not (method.supershingles or method.distance):
         return candidates
-    accepted = Following.by(rules).accepts(
+    accepted = MatchRule.by(rules).accepts(
         np.stack([other.minima for other in candidates]) == row.minima,
         np.array([row.simhash], np.uint64),
         np.array([other.simhash for other in candidates], np.uint64),

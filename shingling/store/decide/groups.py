@@ -11,7 +11,7 @@ import numpy as np
 
 from shingling.rules import METHODS
 from shingling.rules.reasons import Reason
-from shingling.similarity.following import Following
+from shingling.similarity.match_rule import MatchRule
 from shingling.sketch import FUNCTIONS
 from shingling.store.decide.alike import Choice, apart
 from shingling.store.decide.decision import Decision
@@ -231,9 +231,9 @@ class Groups:
             if original.id not in excluded and original.words >= rules.min_words
         ]
         estimates = (minima[eligible] == row.minima).mean(axis=1)
-        worth = Following.by(rules).worth
+        enough = MatchRule.by(rules).min_estimate
         likely = [
-            originals[at] for at, one in zip(eligible, estimates, strict=True) if one >= worth
+            originals[at] for at, one in zip(eligible, estimates, strict=True) if one >= enough
         ]
         choice = Choice(row, self._texts, rules)
         decision = choice.nearest(likely)

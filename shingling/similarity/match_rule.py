@@ -40,34 +40,34 @@ class Measured(Protocol):
 _M = TypeVar("_M", bound=Measured)
 
 
-class Following(NamedTuple):
+class MatchRule(NamedTuple):
     """What makes a page follow an original.
 
     Args:
         rules: with the method.
-        least: resemblance that is asked for.
-        worth: estimate, from all minima, from which on a candidate is measured.
+        min_resemblance: resemblance that is asked for.
+        min_estimate: estimate, from all minima, from which on a candidate is measured.
         margin: by how much a measure may lie above its estimate.
     """
 
     rules: Rules
-    least: float
-    worth: float
+    min_resemblance: float
+    min_estimate: float
     margin: float
 
     @classmethod
-    def by(cls, rules: Rules) -> Following:
-        """Following by rules.
+    def by(cls, rules: Rules) -> MatchRule:
+        """Make it of rules.
 
         What surrounds an article on another site makes it look less alike than it is: estimates
         from whole texts may lie lower where templates are left out.
         """
-        least = rules.threshold if METHODS[rules.method].threshold else 0.0
-        margin = _STANDARD_ERRORS * standard_error(least or 0.5)
-        worth = least - margin
+        asked = rules.threshold if METHODS[rules.method].threshold else 0.0
+        margin = _STANDARD_ERRORS * standard_error(asked or 0.5)
+        min_estimate = asked - margin
         if rules.templates:
-            worth = min(worth, _MIN_ESTIMATE_FRACTION * least)
-        return cls(rules, least, worth, margin)
+            min_estimate = min(min_estimate, _MIN_ESTIMATE_FRACTION * asked)
+        return cls(rules, asked, min_estimate, margin)
 
     def accepts(self, equal: Flags, simhash: Hashes, others: Hashes) -> Flags:
         """Whether the method accepts candidates by their signatures alone.
@@ -116,7 +116,7 @@ class Following(NamedTuple):
             bool[n] and int64[n].
         """
         counts = np.count_nonzero(equal, axis=1)
-        enough: Flags = counts / FUNCTIONS >= self.worth
+        enough: Flags = counts / FUNCTIONS >= self.min_estimate
         return enough & self.accepts(equal, simhash, others), counts
 
     def best(
@@ -143,7 +143,7 @@ class Following(NamedTuple):
             if found is not None and (any_of_them or estimate + self.margin < found[1].resemblance):
                 break
             own = measure(place)
-            if own is None or own.resemblance < self.least:
+            if own is None or own.resemblance < self.min_resemblance:
                 continue
             if found is None or (own.resemblance, -ages[place]) > (
                 found[1].resemblance,
