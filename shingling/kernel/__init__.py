@@ -12,7 +12,7 @@ import os
 try:
     from shingling.kernel._kernel import (
         fingerprints as fingerprints,
-        join_words as join_words,
+        fold_words as fold_words,
         sign as sign,
     )
 except ImportError:

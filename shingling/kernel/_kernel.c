@@ -1,6 +1,6 @@
 /* Text -> canonical words -> shingles -> minima and SimHash, with the same bits as in NumPy.
  *
- * join_words does what text/folding.py and text/words.py do; fingerprints and sign do what
+ * fold_words does what text/folding.py and text/words.py do; fingerprints and sign do what
  * sketch/shingles.py, minhash.py and simhash.py do. The GIL is released while a text is processed.
  */
 #define PY_SSIZE_T_CLEAN
@@ -32,6 +32,7 @@
 #define CLASS(entry) ((entry) >> 24 & 0x7F)
 #define NEEDS_CONTEXT (1U << 31)
 #define CODE_POINTS 0x110000
+#define IS_SURROGATE(code) ((code) >= 0xD800 && (code) < 0xE000)
 /* Classes of code points, as in text/bounding.py. */
 enum { SEPARATOR, LETTER, MARK, SINGLE, IGNORABLE };
 
@@ -210,75 +211,92 @@ static inline uint8_t *put_utf8(uint8_t *to, uint32_t code)
     return to;
 }
 
-/* Write the words of a text in UTF-8, joined by blanks, and return their end. Return NULL where
- * a code point depends on its neighbours, or, if `folded`, where the text is not folded. */
-static uint8_t *put_words(int kind, const void *data, Py_ssize_t length, const uint32_t *table,
-                          int folded, uint8_t *to)
+/* Write a text folded, with one blank for each run of white space, and its words, joined by blanks;
+ * both in UTF-8. Move the pointers to their ends. Return 0 where a code point depends on its
+ * neighbours, or, if `is_folded`, where the text is not folded. */
+static int put_text(int kind, const void *data, Py_ssize_t length, const uint32_t *table,
+                    int is_folded, uint8_t **folded_end, uint8_t **words_end)
 {
-    uint8_t *const start = to;
+    uint8_t *folded = *folded_end, *words = *words_end;
+    uint8_t *const first_word = words;
     uint32_t before = MARK; /* class of the last code point that is not a mark */
-    int in_word = 0;
+    int in_word = 0, after_blank = 1;
     for (Py_ssize_t at = 0; at < length; at++) {
         uint32_t code = PyUnicode_READ(kind, data, at);
         uint32_t entry = table[code], class = CLASS(entry);
-        if (folded ? CODE(entry) != code || class == IGNORABLE : (entry & NEEDS_CONTEXT) != 0)
-            return NULL;
+        if (is_folded ? CODE(entry) != code || class == IGNORABLE : (entry & NEEDS_CONTEXT) != 0)
+            return 0;
         if (class == IGNORABLE)
             continue;
+        if (class == LETTER && in_word && before == LETTER && CODE(entry) < 0x80) {
+            *folded++ = *words++ = (uint8_t)CODE(entry); /* as most are */
+            continue;
+        }
+        uint8_t *start = folded;
+        if (CODE(entry) != ' ')
+            folded = put_utf8(folded, IS_SURROGATE(code) ? '?' : CODE(entry));
+        else if (!after_blank)
+            *folded++ = ' ';
+        after_blank = CODE(entry) == ' ';
         if (class == SEPARATOR) {
             in_word = 0;
             before = SEPARATOR;
             continue;
         }
         int boundary = class == SINGLE || (class == LETTER && before == SINGLE);
-        if ((!in_word || boundary) && to != start)
-            *to++ = ' ';
+        if ((!in_word || boundary) && words != first_word)
+            *words++ = ' ';
         in_word = 1;
         if (class != MARK)
             before = class;
-        to = put_utf8(to, CODE(entry));
+        while (start < folded)
+            *words++ = *start++;
     }
-    return to;
+    *folded_end = folded - (after_blank && folded != *folded_end);
+    *words_end = words;
+    return 1;
 }
 
-PyDoc_STRVAR(join_words_doc,
-"join_words(text, table, folded) -> bytes | None\n\n"
-"Canonical words of a text in UTF-8, joined by blanks.\n\n"
-"None where the text has to be folded by Unicode first or, with folded, where it is not folded.\n"
-"table: uint32[0x110000], by shingling.text.folding.fold_table. folded: by fold.");
+PyDoc_STRVAR(fold_words_doc,
+"fold_words(text, table, is_folded) -> tuple[bytes, bytes] | None\n\n"
+"Folded text, with one blank for each run of white space, and its canonical words, joined by\n"
+"blanks; both in UTF-8.\n\n"
+"None where the text has to be folded by Unicode first or, with is_folded, where it is not folded.\n"
+"table: uint32[0x110000], by shingling.text.folding.fold_table. is_folded: by fold.");
 
-static PyObject *join_words(PyObject *self, PyObject *args)
+static PyObject *fold_words(PyObject *self, PyObject *args)
 {
     PyObject *text, *result = NULL;
     Py_buffer table;
-    int folded;
+    int is_folded;
     (void)self;
-    if (!PyArg_ParseTuple(args, "Uy*p:join_words", &text, &table, &folded))
+    if (!PyArg_ParseTuple(args, "Uy*p:fold_words", &text, &table, &is_folded))
         return NULL;
     Py_ssize_t length = PyUnicode_GET_LENGTH(text);
     if (table.len != CODE_POINTS * (Py_ssize_t)sizeof(uint32_t)) {
         PyErr_Format(PyExc_ValueError, "a table of %zd bytes", table.len);
         goto done;
     }
-    /* A code point takes at most 4 bytes and a blank before it. */
-    uint8_t *joined = length > PY_SSIZE_T_MAX / 5 - 1 ? NULL : PyMem_RawMalloc(5 * length + 1);
-    if (joined == NULL) {
+    /* A code point takes at most 4 bytes; among the words, with a blank before it. */
+    uint8_t *folded = length > PY_SSIZE_T_MAX / 9 - 1 ? NULL : PyMem_RawMalloc(9 * length + 1);
+    if (folded == NULL) {
         PyErr_NoMemory();
         goto done;
     }
-    int kind = PyUnicode_KIND(text);
+    int kind = PyUnicode_KIND(text), is_done;
     const void *data = PyUnicode_DATA(text);
-    uint8_t *end;
+    uint8_t *words = folded + 4 * length, *folded_end = folded, *words_end = words;
     Py_BEGIN_ALLOW_THREADS
-    end = put_words(kind, data, length, table.buf, folded, joined);
+    is_done = put_text(kind, data, length, table.buf, is_folded, &folded_end, &words_end);
     Py_END_ALLOW_THREADS
-    if (end == NULL) {
+    if (is_done)
+        result = Py_BuildValue("y#y#", (char *)folded, (Py_ssize_t)(folded_end - folded),
+                               (char *)words, (Py_ssize_t)(words_end - words));
+    else {
         Py_INCREF(Py_None);
         result = Py_None;
     }
-    else
-        result = PyBytes_FromStringAndSize((char *)joined, end - joined);
-    PyMem_RawFree(joined);
+    PyMem_RawFree(folded);
 done:
     PyBuffer_Release(&table);
     return result;
@@ -371,7 +389,7 @@ static PyObject *sign(PyObject *self, PyObject *args)
 }
 
 static PyMethodDef methods[] = {
-    {"join_words", join_words, METH_VARARGS, join_words_doc},
+    {"fold_words", fold_words, METH_VARARGS, fold_words_doc},
     {"fingerprints", fingerprints, METH_VARARGS, fingerprints_doc},
     {"sign", sign, METH_VARARGS, sign_doc},
     {NULL, NULL, 0, NULL},

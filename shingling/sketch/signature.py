@@ -23,7 +23,7 @@ from shingling.sketch.minhash import AFFINE, FUNCTIONS, minima
 from shingling.sketch.scheme import Scheme
 from shingling.sketch.shingles import KEY, fingerprints, keyed_hashes, unit_hashes, word_hashes
 from shingling.sketch.simhash import simhash_of_words, tf_shingle_sizes
-from shingling.text import fold, join_folded_words, join_words, plain_text
+from shingling.text import fold_words, join_words, plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -94,16 +94,11 @@ def exact_hash(text: str) -> bytes:
     for each run of white space and none at the ends. Case, line breaks, invisible characters and
     forms of one letter do not count; every letter, digit, symbol and punctuation mark does.
     """
-    return hash_folded(fold(text))
+    return _hash(fold_words(text)[0])
 
 
-def hash_folded(folded: str) -> bytes:
-    """`exact_hash` of a text that `fold` has folded already."""
-    # A stored text has a question mark for a lone surrogate.
-    raw = folded.encode("utf-8", "replace")
-    while b"  " in raw:
-        raw = raw.replace(b"  ", b" ")
-    return hashlib.blake2b(raw.strip(), digest_size=_HASH_BYTES).digest()
+def _hash(folded: bytes) -> bytes:
+    return hashlib.blake2b(folded, digest_size=_HASH_BYTES).digest()
 
 
 def sign(text: str, scheme: Scheme = _DEFAULT) -> Signature:
@@ -121,9 +116,10 @@ def sign(text: str, scheme: Scheme = _DEFAULT) -> Signature:
     plain = plain_text(scheme.canonical, text)
     if plain is None or not _kernel_signs(scheme):
         return sign_words(scheme.canonical.words(text), scheme, text)
-    folded = fold(text)  # once, for words and exact hash
-    joined = join_folded_words(folded) if plain is text else join_words(plain)
-    return sign_by_kernel(joined, scheme, hash_folded(folded))
+    folded, joined = fold_words(text)
+    if plain is not text:
+        joined = join_words(plain)
+    return sign_by_kernel(joined, scheme, _hash(folded))
 
 
 def sign_many(

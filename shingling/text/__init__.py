@@ -23,7 +23,7 @@ from shingling.text.titles import (
     title_parts,
     title_share,
 )
-from shingling.text.words import canonical_words, join_folded_words, join_words
+from shingling.text.words import canonical_words, fold_words, join_words
 
 __all__ = [
     "PARTS_OF_SPEECH",
@@ -35,8 +35,8 @@ __all__ = [
     "clean",
     "differ_in_numbers_only",
     "fold",
+    "fold_words",
     "has_same_headline",
-    "join_folded_words",
     "join_words",
     "nfc",
     "pack",

@@ -55,19 +55,28 @@ def count_words(text: str) -> int:
 
 def join_words(text: str) -> bytes:
     """Canonical words of a text, joined by blanks, in UTF-8."""
-    if kernel.COMPILED:
-        joined = kernel.join_words(resolved(text), fold_table(), False)
-        return join_folded_words(fold(text)) if joined is None else joined
-    return " ".join(cut_words(text)).encode()
+    return fold_words(text)[1]
 
 
-def join_folded_words(folded: str) -> bytes:
-    """`join_words` of a text that `fold` has folded already."""
+def fold_words(text: str) -> tuple[bytes, bytes]:
+    """Fold a text once for its exact hash and its words.
+
+    Returns:
+        The folded text with one blank for each run of white space, and none at its ends, and its
+        canonical words, joined by blanks; both in UTF-8.
+    """
     if kernel.COMPILED:
-        joined = kernel.join_words(folded, fold_table(), True)
-        if joined is not None:
-            return joined
-    return " ".join(_cut_folded(folded)).encode()
+        table = fold_table()
+        both = kernel.fold_words(resolved(text), table, False)
+        both = both or kernel.fold_words(fold(text), table, True)
+        if both is not None:
+            return both
+    folded = fold(text)
+    # A stored text has a question mark for a lone surrogate.
+    raw = folded.encode("utf-8", "replace")
+    while b"  " in raw:
+        raw = raw.replace(b"  ", b" ")
+    return raw.strip(), " ".join(_cut_folded(folded)).encode()
 
 
 def cut_words(text: str) -> list[str]:

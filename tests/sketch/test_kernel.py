@@ -142,7 +142,7 @@ def test_arguments_that_make_no_sense_are_refused() -> None:
     from shingling.kernel import _kernel
 
     with pytest.raises(ValueError, match="a table of 4 bytes"):
-        _kernel.join_words("text", b"\0" * 4, False)
+        _kernel.fold_words("text", b"\0" * 4, False)
     for size in (0, -1):
         with pytest.raises(ValueError, match="shingles of"):
             _kernel.fingerprints(b"a b", size)
@@ -153,7 +153,7 @@ def test_arguments_that_make_no_sense_are_refused() -> None:
     with pytest.raises(ValueError, match="functions of 4 bytes"):
         _kernel.sign(b"a b", b"\0" * 4, 5, 1, 3)
     with pytest.raises(TypeError):
-        _kernel.join_words(b"text", fold_table(), False)  # type: ignore[arg-type]
+        _kernel.fold_words(b"text", fold_table(), False)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="a key of 4 bytes"):
         _kernel.fingerprints(b"a b", 5, b"\0" * 4)
     assert _kernel.fingerprints(b"", 5) == _kernel.fingerprints(b"", 5, bytes(16)) == b""
