@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shingling.bulk.options import keys_of
-from shingling.bulk.pairs import Measures, Meeting, Pairs, decide
+from shingling.bulk.pairs import Measures, Meeting, Pairs, decide, keys_of
 from shingling.rules import METHODS
 from shingling.similarity import overlap, unless_forged
 from shingling.similarity.match_rule import MatchRule
@@ -35,6 +34,7 @@ DECISION = np.dtype(
     [("state", "u1"), ("original", "<u4"), ("resemblance", "<f8"), ("containment", "<f8")]
 )
 _FINGERPRINTS_BYTES = 1 << 26  # remembered
+_HIGH_HALF = np.uint64(0xFFFFFFFF << 32)  # of a key
 
 
 def decide_rows(signed: SignedRows, options: Options, report: Callable[[float], None]) -> Records:
@@ -110,11 +110,19 @@ def _first_of_equal(hashes: Hashes, compared: Flags) -> Numbers:
 
 
 def _in_groups(keys: Hashes) -> Integers:
-    """Places of the keys that are there more than once, sorted by key."""
-    order = np.argsort(keys, kind="stable")
-    keys = keys[order]
-    same = keys[1:] == keys[:-1]
-    return order[np.r_[same, False] | np.r_[False, same]] if len(keys) else order
+    """Places of the keys that are there more than once, sorted by key and place."""
+    # Sorting numbers is six times as fast as sorting their places: so a number has both.
+    numbers = np.sort((keys & _HIGH_HALF) | np.arange(len(keys), dtype=np.uint64))
+    places = (numbers & ~_HIGH_HALF)[_repeated(numbers & _HIGH_HALF)].astype(np.int64)
+    places = places[np.argsort(keys[places], kind="stable")]
+    return places[_repeated(keys[places])]
+
+
+def _repeated(sorted_keys: Hashes) -> Flags:
+    """Mark the keys that are there more than once."""
+    same = np.zeros(len(sorted_keys) + 1, bool)
+    same[1:-1] = sorted_keys[1:] == sorted_keys[:-1]
+    return same[1:] | same[:-1]
 
 
 class _Finder:
@@ -179,7 +187,7 @@ class _Finder:
         for half, own in enumerate(self._keys.split(self._simhashes[rows]).T):
             for number, mask in enumerate(masks):
                 # A row is looked up under keys that differ in a few bits, and stored under its own.
-                keys = np.stack((own ^ mask, own), axis=1).reshape(-1)
+                keys = np.stack((own ^ mask, own), axis=1).reshape(-1) << np.uint64(32)
                 places = _in_groups(keys)
                 is_own = (places % 2).astype(bool)
                 yield keys[places], rows[places // 2], ~is_own, is_own

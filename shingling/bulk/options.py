@@ -7,16 +7,12 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from shingling.errors import BulkError
-from shingling.rules import DEFAULT_EXTRACTOR, MAX_BYTES, METHODS, WORKER_MEMORY_BYTES
+from shingling.rules import DEFAULT_EXTRACTOR, MAX_BYTES, WORKER_MEMORY_BYTES
 from shingling.rules.rules import Rules
 from shingling.sketch import Scheme
-from shingling.store import Index
-
-if TYPE_CHECKING:
-    from shingling.sketch import Banding, Halves
 
 INPUT_FORMATS = ("jsonl", "csv", "parquet", "warc", "html")
 OUTPUT_FORMATS = ("jsonl", "parquet")
@@ -108,13 +104,6 @@ class Options:
             "max_bytes": self.max_bytes,
             "strict": self.strict,
         }
-
-
-def keys_of(options: Options) -> Banding | Halves | None:
-    """Choose what rows that are compared share keys of; None looks for exact duplicates only."""
-    if METHODS[options.rules.method].keys is None:
-        return None
-    return Index.for_rules(options.rules, options.scheme).keys_of
 
 
 class Problem(NamedTuple):

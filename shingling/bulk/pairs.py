@@ -13,16 +13,19 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from shingling.rules import METHODS
 from shingling.similarity.match_rule import MAX_CANDIDATES_MEASURED
 from shingling.sketch import FUNCTIONS
-from shingling.store import MAX_PAGES_PER_KEY
+from shingling.store import MAX_PAGES_PER_KEY, Index
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any, TypeAlias
 
     from shingling.arrays import Flags, Floats, Hashes, Integers
+    from shingling.bulk.options import Options
     from shingling.similarity.match_rule import MatchRule
+    from shingling.sketch import Banding, Halves
 
     Find: TypeAlias = Callable[[Flags, Flags, int], "tuple[Pairs, Flags]"]
     """Finds pairs: of rows that ask, with rows that are not removed, at most so many under a key.
@@ -147,6 +150,13 @@ def ranges(starts: Integers, counts: Integers) -> Integers:
     before = np.cumsum(counts) - counts
     found: Integers = np.arange(counts.sum()) + np.repeat(starts - before, counts)
     return found
+
+
+def keys_of(options: Options) -> Banding | Halves | None:
+    """Choose what rows that are compared share keys of; None looks for exact duplicates only."""
+    if METHODS[options.rules.method].keys is None:
+        return None
+    return Index.for_rules(options.rules, options.scheme).keys_of
 
 
 def decide(

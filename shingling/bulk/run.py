@@ -15,9 +15,9 @@ import numpy as np
 
 from shingling.bulk.deciding import REPEATED_ID, decide_rows
 from shingling.bulk.files.sources import sources_of
-from shingling.bulk.options import Options, Progress, Summary, keys_of
+from shingling.bulk.options import Options, Progress, Summary
 from shingling.bulk.output import REPEATED_ID_REASON, Output
-from shingling.bulk.pairs import MAX_ROWS
+from shingling.bulk.pairs import MAX_ROWS, keys_of
 from shingling.bulk.signed_rows import SignedRows
 from shingling.bulk.signing import sign_all
 from shingling.bulk.storing import put_into_store

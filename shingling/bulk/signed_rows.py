@@ -50,7 +50,6 @@ ROW_RECORD = np.dtype(
 IN_LINES = 1 << 63
 """Bit of an offset: the row is in `lines`, not in its input file."""
 
-_PLACE = ["source", "offset", "length"]  # fields that tell where a row is
 _BLOCK_ROWS = 1 << 13
 _ROWS_PICKED = 1 << 12  # at once
 _MAX_OPEN_FILES = 64
@@ -222,8 +221,8 @@ class SignedRows:
 
     def lines(self, records: Records) -> Iterator[bytes]:
         """Yield the rows of records as lines of JSON."""
-        for place in records[_PLACE].tolist():
-            yield self._line(*place)
+        for source, offset, length in records[["source", "offset", "length"]].tolist():
+            yield self._line(source, offset, length)
 
     def text(self, row: int) -> str:
         """Text of a row, as it was signed.
@@ -233,11 +232,12 @@ class SignedRows:
         """
         file = self._open(self._rows_file)
         file.seek(row * ROW_RECORD.itemsize)
-        [record] = np.frombuffer(file.read(ROW_RECORD.itemsize), ROW_RECORD)
+        record = np.frombuffer(file.read(ROW_RECORD.itemsize), ROW_RECORD)
+        [line] = self.lines(record)
         with suppress(ValueError, KeyError, TypeError):
-            return clean(json.loads(self._line(*record[_PLACE].tolist()))[self._text_field])
-        name, line = self.position(record)
-        raise BulkError(f"{name}, line {line:,}: the file has changed since it was signed")
+            return clean(json.loads(line)[self._text_field])
+        name, number = self.position(record[0])
+        raise BulkError(f"{name}, line {number:,}: the file has changed since it was signed")
 
     def position(self, record: Any) -> tuple[str, int]:
         """Input that a row comes from, and the number of its line there."""
@@ -263,16 +263,12 @@ class SignedRows:
         return names
 
     def _line(self, source: int, offset: int, length: int) -> bytes:
-        file, at = self._open_line(source, offset)
-        file.seek(at)
-        return file.read(length)
-
-    def _open_line(self, source: int, offset: int) -> tuple[IO[bytes], int]:
-        """File that a row is in, and where."""
         name = self._files[source]
         if name is None or offset & IN_LINES:
-            return self._open(self._lines_file), offset & ~IN_LINES
-        return self._open(name), offset
+            name, offset = self._lines_file, offset & ~IN_LINES
+        file = self._open(name)
+        file.seek(offset)
+        return file.read(length)
 
     def _open(self, name: str) -> IO[bytes]:
         file = self._open_files.get(name)

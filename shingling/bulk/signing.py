@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
+    from shingling.arrays import Hashes
     from shingling.bulk.files.payloads import Payload, RawRow
     from shingling.bulk.files.sources import Source
     from shingling.bulk.options import Fields, Options
@@ -311,12 +312,11 @@ class _Rows:
     def __init__(self, signer: Signer, is_file: bool) -> None:
         self._signer = signer
         self._is_file = is_file
-        self._records: list[tuple[Any, ...]] = []
-        self._minima: list[Any] = []
+        self._signatures: list[Signature] = []
+        self._places: list[tuple[int, int, int]] = []
         self._ids: list[bytes] = []
-        self._id_end = 0
-        self._own: list[bytes] = []
-        self._own_end = 0
+        self._id_hashes: list[bytes] = []
+        self._own = bytearray()
 
     def add(self, row: RawRow) -> None:
         """Sign a row.
@@ -343,28 +343,29 @@ class _Rows:
         offset, length = row.offset, row.length
         if is_stored:
             line = to_json(values)
-            offset, length = IN_LINES | self._own_end, len(line)
-            self._own.append(line)
-            self._own_end += length
-        hashes = (np.frombuffer(one, "<u8") for one in (signature.text_hash, id_hash))
-        numbers = signature.simhash, signature.words, 0, row.line, offset, length
-        self._records.append((*hashes, *numbers, len(name), self._id_end))
-        self._minima.append(signature.minima)
+            offset, length = IN_LINES | len(self._own), len(line)
+            self._own += line
+        self._signatures.append(signature)
+        self._places.append((row.line, offset, length))
         self._ids.append(name)
-        self._id_end += len(name)
+        self._id_hashes.append(id_hash)
 
     def signed(self, lines: int, bad: list[tuple[int, str]]) -> SignedPart:
         """Give the rows, with the number of lines of the part and its bad ones."""
-        banding = self._signer.banding
-        return SignedPart(
-            lines,
-            bad,
-            np.array(self._records, ROW_RECORD),
-            np.array(self._minima, "<u4").reshape(-1, FUNCTIONS),
-            None if banding is None else banding.keys(self._minima).T,
-            b"".join(self._ids),
-            b"".join(self._own),
-        )
+        signatures, banding = self._signatures, self._signer.banding
+        rows = np.zeros(len(signatures), ROW_RECORD)
+        rows["text"] = _hashes([signature.text_hash for signature in signatures])
+        rows["id"] = _hashes(self._id_hashes)
+        rows["simhash"] = np.array([signature.simhash for signature in signatures], np.uint64)
+        rows["words"] = [signature.words for signature in signatures]
+        places = np.array(self._places, np.uint64).reshape(-1, 3)
+        rows["line"], rows["offset"], rows["length"] = places.T
+        rows["id_length"] = [*map(len, self._ids)]
+        rows["id_offset"] = np.cumsum(rows["id_length"]) - rows["id_length"]
+        minima = np.array([signature.minima for signature in signatures], "<u4")
+        minima = minima.reshape(-1, FUNCTIONS)
+        keys = None if banding is None else banding.keys(minima).T
+        return SignedPart(lines, bad, rows, minima, keys, b"".join(self._ids), bytes(self._own))
 
     def _extract(self, row: RawRow, values: dict[str, Any]) -> tuple[dict[str, Any], Signature]:
         """Fields of a row of HTML with main text, title and language, and its signature."""
@@ -383,6 +384,10 @@ class _Rows:
         kept = {name: value for name, value in values.items() if name != fields.html}
         missing = {name: value for name, value in found.items() if kept.get(name) in (None, "")}
         return {**kept, **missing}, page.signature
+
+
+def _hashes(hashes: list[bytes]) -> Hashes:
+    return np.frombuffer(b"".join(hashes), "<u8").reshape(-1, 2)
 
 
 def without_text(values: dict[str, Any], fields: Fields) -> str:

@@ -94,7 +94,7 @@ class Banding:
             self.rows == _MINIMA_PER_SUPERSHINGLE or 2 * self.rows <= _MINIMA_PER_SUPERSHINGLE + 1
         )
 
-    def keys(self, signatures: Sequence[Minima]) -> Integers:
+    def keys(self, signatures: Sequence[Minima] | Minima) -> Integers:
         """Hash each band of signatures.
 
         A key has 64 bits, salted with the band's number. It is signed, because SQL has no
@@ -106,9 +106,7 @@ class Banding:
         Returns:
             int64[n, bands].
         """
-        if not signatures:
-            return np.empty((0, self.bands), dtype=np.int64)
-        rows = np.stack(signatures).astype(np.uint64).reshape(-1, self.bands, self.rows)
+        rows = np.array(signatures, np.uint64).reshape(-1, self.bands, self.rows)
         sums = np.broadcast_to(np.arange(1, self.bands + 1, dtype=np.uint64), rows.shape[:2]).copy()
         for row in range(self.rows):
             sums *= POLYNOMIAL_BASE

@@ -16,9 +16,9 @@ from uuid import uuid4
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession, functions as f
 
-from shingling.bulk.options import Options, Problem, Summary, keys_of
+from shingling.bulk.options import Options, Problem, Summary
 from shingling.bulk.output import MAX_PROBLEMS_SHOWN, REPEATED_ID_REASON
-from shingling.bulk.pairs import MAX_ROWS
+from shingling.bulk.pairs import MAX_ROWS, keys_of
 from shingling.bulk.spark.near import DUPLICATES, NearDuplicates
 from shingling.bulk.spark.signing import SIGNED, Signing, sign_rows
 from shingling.bulk.spark.work import Work, hadoop
