@@ -138,7 +138,7 @@ def decide_feed(
         settings: how pages are extracted and decided.
         fields: names of an item's fields.
         lines: the items.
-        spider: that crawled them, where it is the scope of a page.
+        spider: that crawled them, if it is the scope of a page.
         show: is told how many pages are done.
 
     Returns:

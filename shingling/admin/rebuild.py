@@ -1,7 +1,7 @@
 """Rebuild the index, the groups or the signatures of a store from what is stored.
 
 Pages are decided again in temporary tables, and what comes out takes the place of what is stored,
-in one transaction: whoever is interrupted leaves the store as it was, and the database removes the
+in one transaction: one that is interrupted leaves the store as it was, and the database removes the
 tables. Others read meanwhile, and wait to write. A dry run writes nothing else, and nobody waits.
 """
 

@@ -31,7 +31,7 @@ class Record(NamedTuple):
         kind: `store`, `run`, `review`, `page`, `template` or `end`.
         fields: by name; `text_hash`, `minima` and `blocks` are bytes, `simhash` has no sign,
             times are seconds since 1970.
-        where: its place in a file, such as `line 17`; "" where it is in none.
+        where: its place in a file, such as `line 17`; "" if it is in none.
     """
 
     kind: str
@@ -235,4 +235,4 @@ KINDS = ("store", *_KINDS)
 """The kinds of records."""
 
 PAGE_FIELDS = tuple(EXPORTED_FIELDS)
-"""The fields of an exported page, in their order; `original` is a URL for whoever reads it."""
+"""The fields of an exported page, in their order; `original` is a URL, for readers of the file."""

@@ -117,8 +117,8 @@ def apply_review(batch: Batch, a: str, b: str, same: bool | None) -> None:
     """Have the groups of two stored pages follow their new review, in every scope.
 
     If they are the same, the younger one joins the older one's group, or the other way round
-    where a review excludes that. If they are different, the younger one leaves a group that they
-    share and is decided again. So it is where a review is deleted, unless the younger one leads a
+    if a review excludes that. If they are different, the younger one leaves a group that they
+    share and is decided again. So it is if a review is deleted, unless the younger one leads a
     group of its own.
     """
     others = {row.scope: row for row in batch.pages.with_url(url_key(b))}
@@ -158,7 +158,7 @@ def find_reviews(connection: Connection, url: str | None) -> Iterator[Review]:
 
 
 def _review(row: RowMapping) -> Review | None:
-    """Review of a stored row; None where that is damaged."""
+    """Review of a stored row; None if that is damaged."""
     if problem_of(Record("review", {**row, "a": row["a_url"], "b": row["b_url"]})):
         return None
     a, b = sorted((row["a_url"], row["b_url"]))  # their keys say nothing to people
@@ -189,7 +189,7 @@ def merge_reviews(connection: Connection, records: Iterable[Record]) -> list[dic
     """Store reviews; of two of the same pair the newer one stays.
 
     Returns:
-        The rows that were not there, or in place of an older one.
+        The rows that were not there, or that replaced an older one.
     """
     fresh = []
     for record in records:

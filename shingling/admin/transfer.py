@@ -119,7 +119,7 @@ def _header(connection: Connection, with_texts: bool) -> Header:
 
 def _rows(connection: Connection, query: Select[Any]) -> Iterator[dict[str, Any]]:
     streamed = query.execution_options(yield_per=_ROWS_READ_AT_ONCE)
-    with connection.execute(streamed) as result:  # closed also where nobody reads to the end
+    with connection.execute(streamed) as result:  # closed even if nobody reads to the end
         for row in result.mappings():
             yield dict(row)
 

@@ -180,7 +180,7 @@ COMMANDS = (
                 "--id-field",
                 metavar="NAME",
                 type=text,
-                help="field of a row (default: id, url or _id, where a row has one; else its file"
+                help="field of a row (default: id, url or _id, if a row has one; else its file"
                 " and line)",
             ),
             option(

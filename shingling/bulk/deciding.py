@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from shingling.bulk.signed_rows import SignedRows
 
 NO_ROW = np.uint32(0xFFFFFFFF)
-"""In place of the number of a row."""
+"""Instead of the number of a row."""
 
 KEPT, EXACT, NEAR, SHORT, REPEATED_ID = range(5)
 """What becomes of a row; one with `REPEATED_ID` has the id of an earlier row, and is bad."""

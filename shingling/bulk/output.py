@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-    from shingling.arrays import Integers, Records
+    from shingling.arrays import Records
     from shingling.bulk.options import Options
     from shingling.bulk.signed_rows import SignedRows
 
 MAX_PROBLEMS_SHOWN = 5  # in the summary
 REPEATED_ID_REASON = "the id of an earlier row"
 _FILES = ("bad", "kept", "removed", "groups")
-_GROUPS_AT_ONCE = 1 << 16  # whose ids are in memory
+_IDS_AT_ONCE = 1 << 16  # in memory
 _ROWS_PER_PARQUET_GROUP = 10_000
 _REMOVED_COLUMNS = {
     **dict.fromkeys(("id", "original", "status"), "string"),
@@ -148,26 +148,17 @@ class Output:
 
     def _groups(self) -> Iterator[dict[str, Any]]:
         """Yield each original that has duplicates with them, in the order of the originals."""
-        originals, rows = self._duplicates()
-        starts = np.flatnonzero(np.diff(originals, prepend=-1))
-        stops = np.append(starts[1:], len(rows))
-        signed = self.signed
-        for at in range(0, len(starts), _GROUPS_AT_ONCE):
-            groups = slice(at, at + _GROUPS_AT_ONCE)
-            first, last = int(starts[at]), int(stops[groups][-1])
-            ids = signed.ids(signed.records_of(rows[first:last]))
-            names = signed.ids(signed.records_of(originals[starts[groups]]))
-            bounds = zip(starts[groups].tolist(), stops[groups].tolist(), strict=True)
-            for original, (start, stop) in zip(names, bounds, strict=True):
-                yield {"original": original, "duplicates": ids[start - first : stop - first]}
-
-    def _duplicates(self) -> tuple[Integers, Integers]:
-        """All originals, rising and repeated for each of their duplicates, and the duplicates."""
         originals = self.decided["original"]
         rows = np.flatnonzero(originals != NO_ROW)
-        all_originals = originals[rows].astype(np.int64)
-        order = np.argsort(all_originals, kind="stable")
-        return all_originals[order], rows[order]
+        rows = rows[np.argsort(originals[rows], kind="stable")]
+        firsts, sizes = np.unique(originals[rows], return_counts=True)
+        duplicates = self._ids(rows)
+        for original, size in zip(self._ids(firsts), sizes.tolist(), strict=True):
+            yield {"original": original, "duplicates": [*islice(duplicates, size)]}
+
+    def _ids(self, rows: Records) -> Iterator[str]:
+        for start in range(0, len(rows), _IDS_AT_ONCE):
+            yield from self.signed.ids(self.signed.records_of(rows[start : start + _IDS_AT_ONCE]))
 
 
 def _columns_of(rows: Iterable[dict[str, Any]]) -> dict[str, str]:

@@ -54,7 +54,7 @@ class Pairs(NamedTuple):
     Args:
         ids: number of the row, shifted by 32 bits, and of the earlier row: int64[n].
         equal: number of equal minima: uint8[n].
-        resemblance, containment: of the texts; NaN where they are not measured: float64[n].
+        resemblance, containment: of the texts; NaN if they are not measured: float64[n].
     """
 
     ids: Integers

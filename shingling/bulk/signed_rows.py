@@ -141,7 +141,7 @@ class SignedRows:
     Args:
         folder: that they are stored in.
         names: of the inputs.
-        files: the inputs as files, or None where their rows are in the folder.
+        files: the inputs as files, or None if their rows are in the folder.
         text_field: name of the field with the text.
     """
 

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from shingling.bulk.files.payloads import Payload, RawRow
     from shingling.bulk.files.sources import Source
     from shingling.bulk.options import Fields, Options
-    from shingling.sketch import Signature
+    from shingling.sketch import Scheme, Signature
     from shingling.sketch.banding import Banding
 
 _PLACE = struct.Struct("<q")  # of a row, as a worker notes it in its file
@@ -212,7 +212,7 @@ class _Lane:
             return signed
 
     def _started(self) -> Worker:
-        """Start a worker in place of the one before."""
+        """Start a worker instead of the one before."""
         for _ in range(_MAX_TRIES):
             self._write_row(-1)
             worker = Worker()
@@ -254,7 +254,7 @@ class Signer:
     Args:
         extractor: of HTML, whose scheme texts are signed with too.
         fields: names of the fields.
-        banding: what candidates are found by; None where only exact duplicates are.
+        banding: what candidates are found by; None if only exact duplicates are looked for.
         row_file: a file of 8 bytes, in which a worker notes the row that it is at.
     """
 
@@ -286,7 +286,7 @@ def sign_part(task: Task, signer: Signer, note: Callable[[int], None]) -> Signed
     rows = _Rows(signer, isinstance(task.payload, FileLines))
     lines = 0
     bad: list[tuple[int, str]] = []
-    for place, row in enumerate(task.payload.rows(signer.extractor.max_bytes)):
+    for place, row in enumerate(task.payload.rows()):
         note(place)
         lines = row.line
         try:
@@ -329,15 +329,10 @@ class _Rows:
         if isinstance(values, str):
             raise BadRowError(values)
         name, id_hash = named_row(values, fields.id) or (b"", bytes(16))
-        body = values.get(fields.text)
-        is_stored = not self._is_file
-        if isinstance(body, str) and body and not body.isspace():
-            if len(body) > extractor.max_bytes:
-                raise BadRowError(f"{fields.text} is longer than {extractor.max_bytes:,}")
-            signature = sign(clean(body), extractor.scheme)
-        else:
+        signature = sign_text(values, fields, extractor.scheme, extractor.max_bytes)
+        is_stored = not self._is_file or signature is None
+        if signature is None:
             values, signature = self._extract(row, values)
-            is_stored = True
         if not signature.words:
             raise BadRowError(f"{fields.text} has no words")
         offset, length = row.offset, row.length
@@ -388,6 +383,22 @@ class _Rows:
 
 def _hashes(hashes: list[bytes]) -> Hashes:
     return np.frombuffer(b"".join(hashes), "<u8").reshape(-1, 2)
+
+
+def sign_text(
+    values: dict[str, Any], fields: Fields, scheme: Scheme, max_characters: int
+) -> Signature | None:
+    """Sign the text of a row; None if it has none.
+
+    Raises:
+        BadRowError: the text is too long.
+    """
+    text = values.get(fields.text)
+    if not isinstance(text, str) or not text or text.isspace():
+        return None
+    if len(text) > max_characters:
+        raise BadRowError(f"{fields.text} is longer than {max_characters:,}")
+    return sign(clean(text), scheme)
 
 
 def without_text(values: dict[str, Any], fields: Fields) -> str:

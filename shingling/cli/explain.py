@@ -32,7 +32,7 @@ class Explained(NamedTuple):
 
     Args:
         a, b: the texts.
-        decision: on two stored pages; None where neither was decided by the other.
+        decision: on two stored pages; None if neither was decided by the other.
         fields: own fields of items in which the one that was decided differs.
         are_stored: whether both are stored pages.
     """

@@ -33,8 +33,8 @@ class FileText(NamedTuple):
 
     Args:
         name: of the file, and the number of the line for JSON lines.
-        text: the main text where it is HTML.
-        field: of the JSON object that has the text; None where it is no JSON.
+        text: the main text if it is HTML.
+        field: of the JSON object that has the text; None if it is no JSON.
     """
 
     name: str

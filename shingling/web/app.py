@@ -112,7 +112,7 @@ class _Application:
         return self.problem(status, f"{line[:1].upper()}{line[1:]}.")
 
     async def failed(self, _: Request, error: Exception) -> Response:
-        """Answer where the application itself is at fault."""
+        """Answer if the application itself is at fault."""
         return self.problem(500, f"scrapy dedup serve failed: {type(error).__name__}.")
 
     async def _show(

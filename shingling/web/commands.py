@@ -37,7 +37,7 @@ def _serve(options: CommandOptions) -> int:
     def announce(address: str) -> None:
         line = f"{name} is shown at {address} until you press Ctrl-C."
         print_result(options, {"url": address}, line)
-        sys.stdout.flush()  # whoever reads it from a pipe wants it now
+        sys.stdout.flush()  # a reader of a pipe wants it now
 
     try:
         serve(stores, name, (options.host, options.port), announce, read_only=options.read_only)

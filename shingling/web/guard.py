@@ -1,4 +1,4 @@
-"""Who may ask: the right Host, the token where there is one, and forms of our own pages only."""
+"""Who may ask: the right Host, the token if there is one, and forms of our own pages only."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Access:
         any_address: whether it may also be addressed to any IP address with the port, which no
             other site's name can stand for.
         port: that it listens on.
-        token: that the first request must have; None where only this machine can connect.
+        token: that the first request must have; None if only this machine can connect.
         form_token: that every form has, so that other sites cannot send one.
     """
 

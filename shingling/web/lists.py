@@ -162,7 +162,7 @@ class GroupList(NamedTuple):
 
     Args:
         groups: in the order asked for.
-        next: where the list goes on; None at its end.
+        next: from where the list goes on; None at its end.
         total: number of groups in the whole list.
         pairs: number of pairs in these.
     """

@@ -57,7 +57,7 @@ class Side(NamedTuple):
 
     Args:
         page: as it is stored.
-        text: what is compared and what is template; None where texts are not kept.
+        text: what is compared and what is template; None if texts are not kept.
     """
 
     page: StoredPage
@@ -78,9 +78,9 @@ class Pair(NamedTuple):
     Args:
         left: the older one, as a rule the original.
         right: the other one.
-        rows: of both texts; None where a text is not kept.
-        decision: on the two; None where neither was decided by the other.
-        value: that decided, as it is shown; "" where none did.
+        rows: of both texts; None if a text is not kept.
+        decision: on the two; None if neither was decided by the other.
+        value: that decided, as it is shown; "" if none did.
         explained: what it was measured on and compared with.
         known: what is measured now.
         fields: own fields of items in which the one that was decided differs.

@@ -41,7 +41,7 @@ def report_page(session: Session) -> str:
 
 
 def write_report_of(url: str, file: str) -> None:
-    """Write the report of the store at a URL, into a folder that is made where it is missing.
+    """Write the report of the store at a URL, into a folder that is made if it is missing.
 
     Raises:
         StoreError: the store cannot be read, or is not there.

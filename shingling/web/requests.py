@@ -77,7 +77,7 @@ def needed(fields: Mapping[str, str], name: str) -> str:
 
 
 def read(fields: Mapping[str, str], name: str, kind: Callable[[str], _T]) -> _T | None:
-    """Value of a field; None where it is not given.
+    """Value of a field; None if it is not given.
 
     Args:
         fields: of a query or form.

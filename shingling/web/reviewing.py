@@ -45,7 +45,7 @@ class Decision(NamedTuple):
 
 
 class Decisions:
-    """Reviews that were made since the application began, of which the last can be undone."""
+    """Reviews that were made after the application began, of which the last can be undone."""
 
     def __init__(self) -> None:
         self._made: dict[int, Decision] = {}
@@ -53,7 +53,7 @@ class Decisions:
         self._deciding = threading.Lock()
 
     def get(self, number: int | None) -> Decision | None:
-        """Decision of a number, where it is remembered."""
+        """Decision of a number, if it is remembered."""
         return None if number is None else self._made.get(number)
 
     def review(self, session: Session, form: Mapping[str, str]) -> Decision:

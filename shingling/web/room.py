@@ -41,7 +41,7 @@ def html_file(value: Any) -> str | None:
 
 
 def check_settings(dedup: DedupSettings) -> None:
-    """Check that a report can be made, where one is asked for.
+    """Check that a report can be made, if one is asked for.
 
     Raises:
         SettingsError: a package is missing.

@@ -43,7 +43,7 @@ def serve(
     """
     host = where[0]
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # `create_server` leaves its socket open where a host cannot be encoded.
+    # `create_server` leaves its socket open if a host cannot be encoded.
     socket.getaddrinfo(*where, family)
     with socket.create_server(where, family=family) as listening:
         port = listening.getsockname()[1]

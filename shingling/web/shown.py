@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 MAX_SHOWN_CHARACTERS = 300  # of a title or URL in a list
-MAX_WHOLE_CHARACTERS = 10_000  # of a title or URL where it is shown whole
+MAX_WHOLE_CHARACTERS = 10_000  # of a title or URL that is shown whole
 # Persian and Hindi are written with the joiners, and emoji; a soft hyphen hides nothing.
 _STAY_IN_TEXTS = "\n\t\u200c\u200d\u00ad"
 
@@ -53,7 +53,7 @@ def cut(text: str, characters: int = MAX_SHOWN_CHARACTERS) -> str:
 
 
 def web_link(url: str) -> str | None:
-    """URL where a browser may be sent there; None for any scheme but http and https."""
+    """URL if a browser may be sent there; None for any scheme but http and https."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -62,7 +62,7 @@ def web_link(url: str) -> str | None:
 
 
 def measure(value: float | None) -> str:
-    """Write a measure from 0 to 1 with three digits; a dash where there is none."""
+    """Write a measure from 0 to 1 with three digits; a dash if there is none."""
     return "–" if value is None else f"{value:.3f}"
 
 

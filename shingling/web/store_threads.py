@@ -76,7 +76,7 @@ class StoreThreads:
         return session
 
     def close(self) -> None:
-        """Wait for what is under way, which ends early where it takes long, and close the store."""
+        """Wait for what is under way, which ends early if it takes long, and close the store."""
         self._stopped.set()
         for pool in (self._pool, self._long):
             pool.shutdown(cancel_futures=True)

@@ -45,7 +45,7 @@ class DryRun:
         is_running: whether it has not ended.
         done: number of pages that are decided.
         total: number of all pages.
-        changes: at the end; None before, and where it failed.
+        changes: at the end; None before, and if it failed.
         ended: when it did.
         problem: why it failed.
     """
@@ -59,7 +59,7 @@ class DryRun:
     problem: str = "the dry run failed"
 
     def run(self, opened: Callable[[], Session], stopped: threading.Event) -> None:
-        """Decide all pages, and keep what would change; end early where it is to stop."""
+        """Decide all pages, and keep what would change; end early if it is to stop."""
 
         def progress(done: int, total: int) -> None:
             self.done, self.total = done, total
@@ -96,7 +96,7 @@ class Walk(NamedTuple):
 
     @property
     def first(self) -> str | None:
-        """Address of the first pair that is not reviewed; None where all are."""
+        """Address of the first pair that is not reviewed; None if all are."""
         return self._from(0)
 
     def after(self, a: str, b: str) -> str:
@@ -194,7 +194,7 @@ def _count(session: Session) -> dict[str, Any]:
 
 
 def _walk(session: Session, dry_run: DryRun) -> Walk | None:
-    """Pairs that a dry run would change; None where it has not come to its end."""
+    """Pairs that a dry run would change; None if it has not come to its end."""
     if dry_run.changes is None:
         return None
     pairs = [

@@ -98,7 +98,7 @@ def _import(options: CommandOptions) -> int:
 
 
 def _import_store(options: CommandOptions, records: Iterator[Record]) -> int:
-    """Restore a store where there is none or an empty one; else decide its pages again."""
+    """Restore a store if there is none or an empty one; else decide its pages again."""
     from shingling.admin.importing import merge
     from shingling.admin.records import Header
     from shingling.admin.transfer import is_empty, restore

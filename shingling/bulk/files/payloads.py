@@ -48,20 +48,22 @@ class FileLines(NamedTuple):
     Args:
         file: its path.
         start, stop: the first byte, and the one behind the last line.
+        max_bytes: of a line; longer ones are bad rows.
     """
 
     file: str
     start: int
     stop: int
+    max_bytes: int
 
-    def rows(self, max_bytes: int) -> Iterator[RawRow]:
+    def rows(self) -> Iterator[RawRow]:
         """Yield the lines."""
         at = self.start
         with Path(self.file).open("rb") as file:
             file.seek(at)
-            for number, (line, length) in enumerate(limited_lines(file, max_bytes), start=1):
+            for number, (line, length) in enumerate(limited_lines(file, self.max_bytes), start=1):
                 if line is None:
-                    yield RawRow(number, too_long(max_bytes))
+                    yield RawRow(number, too_long(self.max_bytes))
                 else:
                     skipped = len(BOM) if at == 0 and line.startswith(BOM) else 0
                     own = line[skipped:].rstrip(b"\r\n")
@@ -72,17 +74,14 @@ class FileLines(NamedTuple):
 
 
 class StreamedLines(NamedTuple):
-    """Lines of JSON out of a stream; None for each that is too long."""
+    """Lines of JSON out of a stream; a text says what is wrong with a line."""
 
-    lines: Sequence[bytes | None]
+    lines: Sequence[bytes | str]
 
-    def rows(self, max_bytes: int) -> Iterator[RawRow]:
+    def rows(self) -> Iterator[RawRow]:
         """Yield the lines."""
         for number, line in enumerate(self.lines, start=1):
-            if line is None:
-                yield RawRow(number, too_long(max_bytes))
-            else:
-                yield RawRow(number, json_object(line))
+            yield RawRow(number, line if isinstance(line, str) else json_object(line))
 
 
 class Values(NamedTuple):
@@ -90,9 +89,8 @@ class Values(NamedTuple):
 
     values: Sequence[tuple[int, dict[str, Any] | str]]
 
-    def rows(self, max_bytes: int) -> Iterator[RawRow]:
+    def rows(self) -> Iterator[RawRow]:
         """Yield the rows."""
-        del max_bytes  # their cells have been checked
         for line, values in self.values:
             yield RawRow(line, values if isinstance(values, str) else json_values(values))
 
@@ -102,9 +100,8 @@ class ArrowRows(NamedTuple):
 
     message: bytes
 
-    def rows(self, max_bytes: int) -> Iterator[RawRow]:
+    def rows(self) -> Iterator[RawRow]:
         """Yield the rows."""
-        del max_bytes  # the text's length is checked where it is signed
         import pyarrow as pa
 
         with pa.ipc.open_stream(self.message) as stream:
@@ -127,9 +124,8 @@ class Pages(NamedTuple):
     text_field: str = "text"
     id_field: str = "id"
 
-    def rows(self, max_bytes: int) -> Iterator[RawRow]:
+    def rows(self) -> Iterator[RawRow]:
         """Yield a row with URL or name, and time, for each page or text."""
-        del max_bytes  # archives are read with it
         for number, page in enumerate(self.pages, start=1):
             if isinstance(page, SkippedPage):
                 yield RawRow(number, page.message)
@@ -148,7 +144,7 @@ class Pages(NamedTuple):
 
 
 Payload: TypeAlias = FileLines | StreamedLines | Values | ArrowRows | Pages
-"""A part of an input; `rows` yields its rows and empty lines: rows of more bytes are bad."""
+"""A part of an input; `rows` yields its rows and empty lines."""
 
 
 def broken(reason: str) -> Values:

@@ -32,6 +32,7 @@ from shingling.extraction.lines import (
     csv_lines,
     limited_lines,
     reading_errors,
+    too_long,
     unpacked,
 )
 from shingling.text import plain_line
@@ -149,7 +150,7 @@ def _source(name: str, options: Options) -> Source:
     with path.open("rb") as raw, unpacked(raw) as file:
         has_lines = isinstance(file, io.BufferedReader) and not _is_array(file)
     if form == "jsonl" and has_lines:
-        return Source(name, identity, size, lambda: _lines(path, size), str(path))
+        return Source(name, identity, size, lambda: _lines(path, size, most), str(path))
     return Source(name, identity, size, lambda: _compressed(path, form, options, size))
 
 
@@ -168,7 +169,7 @@ def _format_of(path: Path) -> str:
     return _SUFFIXES[suffix]
 
 
-def _lines(path: Path, size: int) -> Iterator[_Shared]:
+def _lines(path: Path, size: int, max_bytes: int) -> Iterator[_Shared]:
     """Yield parts of whole lines, which workers read for themselves."""
     with path.open("rb") as file:
         start = 0
@@ -178,7 +179,7 @@ def _lines(path: Path, size: int) -> Iterator[_Shared]:
             while (piece := file.readline(1 << 20)) and not piece.endswith(b"\n"):
                 pass
             stop = file.tell()
-            yield FileLines(str(path), start, stop), start / size
+            yield FileLines(str(path), start, stop, max_bytes), start / size
             start = stop
 
 
@@ -200,16 +201,19 @@ def _stream(
         yield part, share() if share is not None else None
 
 
-def _json(file: IO[bytes], options: Options) -> Iterator[Payload]:
+def _json(file: Any, options: Options) -> Iterator[Payload]:
     read = array_items if _is_array(file) else limited_lines
-    lines = read(file, options.max_bytes)
-    sized = ((line, 0 if line is None else length) for line, length in lines)
-    is_first = True
-    for part in _collected(sized, _MAX_PART_ROWS):
-        if is_first and part[0] is not None:
-            part[0] = part[0].removeprefix(BOM)
-        is_first = False
-        yield StreamedLines(part)
+    if file.peek(len(BOM)).startswith(BOM):
+        file.read(len(BOM))
+    return _json_parts(read(file, options.max_bytes), options.max_bytes)
+
+
+def _json_parts(
+    lines: Iterable[tuple[bytes | None, int]], max_bytes: int
+) -> Iterator[StreamedLines]:
+    """Collect lines, each with its length in bytes; None for one that is too long."""
+    sized = ((too_long(max_bytes), 0) if one[0] is None else one for one in lines)
+    return map(StreamedLines, _collected(sized, _MAX_PART_ROWS))
 
 
 def _is_array(file: Any) -> bool:
@@ -219,10 +223,9 @@ def _is_array(file: Any) -> bool:
 
 
 def _documents(documents: Iterator[bytes], options: Options) -> Iterator[_Shared]:
-    lines = (line if len(line) <= options.max_bytes else None for line in documents)
-    sized = ((line, 0 if line is None else len(line)) for line in lines)
-    for part in _collected(sized, _MAX_PART_ROWS):
-        yield StreamedLines(part), None
+    most = options.max_bytes
+    lines = ((line if len(line) <= most else None, len(line)) for line in documents)
+    return ((part, None) for part in _json_parts(lines, most))
 
 
 def _csv(file: IO[bytes], options: Options) -> Iterator[Payload]:
@@ -238,7 +241,7 @@ def _size_of(cells: dict[str, str]) -> int:
 
 
 def _collected(items: Iterable[tuple[_Item, int]], max_items: int) -> Iterator[list[_Item]]:
-    """Collect items into parts; where they break off, the ones before come first.
+    """Collect items into parts; if they break off, the ones before come first.
 
     Args:
         items: each with its size in bytes.

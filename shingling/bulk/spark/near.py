@@ -34,7 +34,7 @@ PAIRS = "row long, other long, equal int"
 MEASURED = f"{PAIRS}, resemblance double, containment double"
 DUPLICATES = "row long, original long, resemblance double, containment double"
 
-_CUT = -1  # in place of another row: the row met more than the limit
+_CUT = -1  # instead of another row: the row met more than the limit
 _MAX_KEYS_AT_ONCE = 1 << 18  # of a batch that Spark is handed
 _OWN_KEYS = 2  # the first ones that `Halves.probes` gives: the row's own halves
 

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from shingling.bulk.files.payloads import json_values
-from shingling.bulk.signing import named_row, without_text
+from shingling.bulk.signing import named_row, sign_text, without_text
 from shingling.bulk.spark.batches import of_rows
-from shingling.sketch import FUNCTIONS, sign
+from shingling.sketch import FUNCTIONS
 from shingling.store.ids import BadRowError
-from shingling.text import clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -77,12 +76,9 @@ def _signed(row: dict[str, Any], signing: Signing) -> tuple[Any, ...]:
             row_id = name = named[0].decode()
         if name is None:
             raise BadRowError("no id")
-        body = row["values"][fields.text]
-        if not isinstance(body, str) or not body or body.isspace():
+        signature = sign_text(row["values"], fields, signing.scheme, signing.max_bytes)
+        if signature is None:
             raise BadRowError(without_text(row["values"], fields))
-        if len(body) > signing.max_bytes:
-            raise BadRowError(f"{fields.text} is longer than {signing.max_bytes:,}")
-        signature = sign(clean(body), signing.scheme)
         if not signature.words:
             raise BadRowError(f"{fields.text} has no words")
     except BadRowError as error:

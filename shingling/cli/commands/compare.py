@@ -205,7 +205,7 @@ def _explained(a: _Compared, b: _Compared, options: CommandOptions) -> Explained
 
 
 def _fields(a: _Compared, b: _Compared) -> dict[str, Any]:
-    """Fields of JSON that were compared, where there are any."""
+    """Fields of JSON that were compared, if there are any."""
     return {"fields": {"a": a.field, "b": b.field}} if a.field or b.field else {}
 
 

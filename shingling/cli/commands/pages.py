@@ -171,7 +171,7 @@ def _page_as_dict(page: StoredPage, options: CommandOptions, store: Store) -> di
 
 
 def _explained(page: StoredPage, split: SplitText, store: Store) -> Explained | None:
-    """Page beside its original, or the one that it would follow; None where it has none."""
+    """Page beside its original, or the one that it would follow; None if it has none."""
     from shingling.cli.explain import Explained
 
     url = page.original or page.compared_with
@@ -269,7 +269,7 @@ COMMANDS = (
             option(
                 "--status",
                 choices=["new", "exact", "near", "unchanged", "changed", "skipped"],
-                help="where a page stands, or its last verdict",
+                help="present status of a page, or its last verdict",
             ),
             option("--site", type=text, help="host, without www."),
             option(

@@ -103,7 +103,7 @@ def _print_uniqueness(
 
 
 def _text(what: str, store: Store) -> tuple[str | None, StoredPage | None]:
-    """Text of a file or a stored page, and the latter; None where it is not stored."""
+    """Text of a file or a stored page, and the latter; None if it is not stored."""
     from shingling.cli.texts import stored_page, text_of_file
 
     file = text_of_file(what)

@@ -1,4 +1,4 @@
-// Keys for what the pages offer: an element with data-key is clicked, or focused where it is a field.
+// Keys for what the pages offer: an element with data-key is clicked, or focused if it is a field.
 "use strict";
 
 const SETTING = "dedup-keys";
@@ -50,6 +50,6 @@ setting.addEventListener("change", () => {
   try {
     localStorage.setItem(SETTING, setting.checked ? "on" : "off");
   } catch {
-    // Nothing is kept where the browser forbids it.
+    // Nothing is kept if the browser forbids it.
   }
 });
