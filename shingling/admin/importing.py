@@ -286,10 +286,11 @@ def _item(
             break
     else:
         raise BadRowError(f"neither {fields.text} nor {fields.html}")
-    moment = values.get(fields.time) if fields.time else None
-    seconds = None if moment in (None, "") else _seconds(moment)
-    if seconds is None and moment not in (None, ""):
-        raise BadRowError(f"{fields.time} is no time in ISO 8601 or seconds since 1970")
+    seconds = None
+    if fields.time and (moment := values.get(fields.time)) not in (None, ""):
+        seconds = _seconds(moment)
+        if seconds is None:
+            raise BadRowError(f"{fields.time} is no time in ISO 8601 or seconds since 1970")
     title, language = (_string(values.get(name)) for name in ("title", "language"))
     page = Page(url, title=title, language=language, scope=scope_of(url), fetched=seconds)
     return page, fetched

@@ -12,7 +12,7 @@ from sqlalchemy.exc import IntegrityError
 
 from shingling.admin.records import PAGE_FIELDS, Header, Record, batches, checked, problem_of
 from shingling.admin.reviews import merge_reviews
-from shingling.errors import RecordError, StoreError
+from shingling.errors import RecordError
 from shingling.sketch import Scheme
 from shingling.store.backends.base import damage_of
 from shingling.store.decide.texts import unpacked
@@ -161,20 +161,11 @@ def _exported_pages(connection: Connection, with_texts: bool) -> Iterator[Mappin
         yield {name: fields[name] for name in names}
 
 
-def is_empty(session: Session) -> bool:
-    """Whether a store holds neither pages nor runs, so that `restore` may fill it."""
-    with session.reading() as connection:
-        return _is_empty(connection)
-
-
-def _is_empty(connection: Connection) -> bool:
-    return not any(connection.scalar(select(exists(select(table.c.id)))) for table in (pages, runs))
-
-
-def restore(session: Session, header: Header, records: Iterable[Record]) -> Counter[str]:
+def restore(session: Session, header: Header, records: Iterable[Record]) -> Counter[str] | None:
     """Make an empty store of records, all or nothing.
 
-    It gets their scheme, index, ids, groups, verdicts, runs and reviews.
+    It gets their scheme, index, ids, groups, verdicts, runs and reviews. A store that holds pages
+    or runs stays as it is, and no record is read.
 
     Args:
         session: the store.
@@ -182,15 +173,14 @@ def restore(session: Session, header: Header, records: Iterable[Record]) -> Coun
         records: those behind it.
 
     Returns:
-        How many records of each kind it now has.
+        How many records of each kind it now has; None if it is not empty.
 
     Raises:
-        StoreError: the store is not empty.
         RecordError: a record is not what it should be.
     """
     with session.database.writing() as connection:  # records cannot be read a second time
-        if not _is_empty(connection):
-            raise StoreError("the store is not empty")
+        if any(connection.scalar(select(exists(select(one.c.id)))) for one in (pages, runs)):
+            return None
         if header.rules:
             rows = [
                 {"id": int(number), "parameters": text} for number, text in header.rules.items()

@@ -101,7 +101,7 @@ def _import_store(options: CommandOptions, records: Iterator[Record]) -> int:
     """Restore a store if there is none or an empty one; else decide its pages again."""
     from shingling.admin.importing import merge
     from shingling.admin.records import Header
-    from shingling.admin.transfer import is_empty, restore
+    from shingling.admin.transfer import restore
     from shingling.store.session import Session
 
     header = Header.of(next(records))
@@ -115,7 +115,7 @@ def _import_store(options: CommandOptions, records: Iterator[Record]) -> int:
         progress_bar("pages", seconds_between_lines=options.every, announced=False) as show,
     ):
         watched = _watched(records, "import", header.pages, show)
-        restored = restore(session, header, watched) if is_empty(session) else None
+        restored = restore(session, header, watched)
         if restored is None:
             counts, problems = merge(session, options.settings, header, watched)
     if restored is not None:
@@ -179,8 +179,8 @@ def _print_counts(options: CommandOptions, counts: Counter[str], problems: Probl
             if counts[status]
         ]
         wrong = [f"{counted(problems.number, 'line')} wrong"] if problems.number else []
-        numbers = "; ".join([", ".join(by_status), *wrong]) if by_status else "".join(wrong)
-        print_lines(f"{counted(counts.total(), 'page')}{': ' if numbers else ''}{numbers}")
+        numbers = "; ".join(filter(None, [", ".join(by_status), *wrong]))
+        print_lines(": ".join(filter(None, [counted(counts.total(), "page"), numbers])))
     return FAILED if problems.number and not counts else FOUND
 
 

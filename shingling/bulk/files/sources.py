@@ -212,7 +212,9 @@ def _json_parts(
     lines: Iterable[tuple[bytes | None, int]], max_bytes: int
 ) -> Iterator[StreamedLines]:
     """Collect lines, each with its length in bytes; None for one that is too long."""
-    sized = ((too_long(max_bytes), 0) if one[0] is None else one for one in lines)
+    sized: Iterator[tuple[bytes | str, int]] = (
+        (too_long(max_bytes), 0) if line is None else (line, length) for line, length in lines
+    )
     return map(StreamedLines, _collected(sized, _MAX_PART_ROWS))
 
 
