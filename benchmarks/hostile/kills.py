@@ -20,7 +20,7 @@ from benchmarks.processes import ROOT
 from benchmarks.report import Target
 from shingling import Page, Rules, Store
 from shingling.admin.records import Header
-from shingling.admin.transfer import export, is_empty, restore
+from shingling.admin.transfer import export, restore
 from shingling.store import session as store_session
 from shingling.store.schema import migrate
 from tests.support.invariants import ending, groups_of, text, verify, words
@@ -76,8 +76,7 @@ def _import(store: Store, _pipe: object, folder: Path) -> None:
     with Store.open(_url(folder / "source.db")) as source:
         records = export(source._session)
         header = Header.of(next(records))
-        if is_empty(store._session):
-            restore(store._session, header, records)
+        restore(store._session, header, records)
 
 
 def _upgrade(store: Store, _pipe: object, _folder: Path) -> None:

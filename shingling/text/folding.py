@@ -38,6 +38,7 @@ _CLASS_SHIFT = 24
 _CONTEXT_BIT = 1 << 31
 # Each one is a pass over the text, by `str.replace`.
 _MAX_REPLACED_CHARS = 16
+_USUAL_LONG_CHARS = "…ß½¼¾™"
 _JAMO_THAT_COMPOSE = [(0x1161, 0x1175), (0x11A8, 0x11C2)]  # with the syllable before them
 _COMPATIBILITY_HAN = range(0x2F800, 0x2FA20)
 
@@ -70,6 +71,13 @@ def resolved(text: str) -> str:
         text = _REFERENCE.sub(lambda found: unescape(f"&{found[1]};"), text)
     if "\u200c" in text:
         text = _HALF_SPACE.sub(" ", text)
+    return text
+
+
+def spelled_out(text: str) -> str:
+    """Text with the most usual of the characters that fold to several replaced by these."""
+    for char in _USUAL_LONG_CHARS:
+        text = text.replace(char, _tables()[1][char])
     return text
 
 

@@ -21,7 +21,7 @@ from shingling.text.bounding import (
     from_code_points,
     to_code_points,
 )
-from shingling.text.folding import fold, fold_table, resolved
+from shingling.text.folding import fold, fold_table, resolved, spelled_out
 
 if TYPE_CHECKING:
     from shingling.text.bounding import CharClasses
@@ -66,9 +66,12 @@ def fold_words(text: str) -> tuple[bytes, bytes]:
         canonical words, joined by blanks; both in UTF-8.
     """
     if kernel.COMPILED:
-        table = fold_table()
-        both = kernel.fold_words(resolved(text), table, False)
-        both = both or kernel.fold_words(fold(text), table, True)
+        table, plain = fold_table(), resolved(text)
+        both = (
+            kernel.fold_words(plain, table, False)
+            or kernel.fold_words(spelled_out(plain), table, False)
+            or kernel.fold_words(fold(text), table, True)
+        )
         if both is not None:
             return both
     folded = fold(text)

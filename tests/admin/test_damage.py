@@ -183,6 +183,7 @@ def test_an_export_leaves_out_what_cannot_be_read_and_one_warning_says_so(
     with Session.open(url_of(file)) as session, Session.open(url_of(other)) as into:
         records = export(session)
         restored = restore(into, Header.of(next(records)), records)
+        assert restored is not None
         assert (restored["page"], restored["run"], restored["review"]) == (PAGES - 1, 0, 1)
         assert session.database.damage.number == 3
     [warning] = [one.getMessage() for one in caplog.records if "cannot be read" in one.getMessage()]

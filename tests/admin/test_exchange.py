@@ -61,7 +61,9 @@ def exported(store: Store, *, with_texts: bool = True) -> list[Record]:
 def restored(store: Store, records: Iterable[Record]) -> Counter[str]:
     first, *others = records
     header = Header.of(first)
-    return restore(session_of(store), header, others)
+    numbers = restore(session_of(store), header, others)
+    assert numbers is not None
+    return numbers
 
 
 def fill(store: Store, rules: Rules | None = None) -> None:
@@ -331,7 +333,9 @@ def test_memory_does_not_grow_with_the_store(target: Path) -> None:
     with Store.open(url_of(target)) as store:
         tracemalloc.start()
         try:
-            assert restore(session_of(store), header, source)["page"] == 4_000
+            numbers = restore(session_of(store), header, source)
+            assert numbers is not None
+            assert numbers["page"] == 4_000
             _, restoring = tracemalloc.get_traced_memory()
             tracemalloc.reset_peak()
             assert sum(1 for _ in export(session_of(store))) == 4_002
