@@ -39,13 +39,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from shingling.arrays import Hashes
+    from shingling.arrays import Minima
     from shingling.bulk.files.payloads import Payload, RawRow
     from shingling.bulk.files.sources import Source
     from shingling.bulk.options import Fields, Options
     from shingling.sketch import Scheme, Signature
     from shingling.sketch.banding import Banding
 
+_NUMBERS = ("simhash", "words", "line", "offset", "length", "id_length")  # of a row
 _PLACE = struct.Struct("<q")  # of a row, as a worker notes it in its file
 _PARTS_AHEAD = 3  # of each worker, that it has signed or is to sign
 _MAX_TRIES = 3  # of a worker to get ready, and of a row at which workers end
@@ -312,10 +313,10 @@ class _Rows:
     def __init__(self, signer: Signer, is_file: bool) -> None:
         self._signer = signer
         self._is_file = is_file
-        self._signatures: list[Signature] = []
-        self._places: list[tuple[int, int, int]] = []
+        self._hashes: list[bytes] = []
+        self._numbers: list[tuple[int, ...]] = []
+        self._minima: list[Minima] = []
         self._ids: list[bytes] = []
-        self._id_hashes: list[bytes] = []
         self._own = bytearray()
 
     def add(self, row: RawRow) -> None:
@@ -340,25 +341,23 @@ class _Rows:
             line = to_json(values)
             offset, length = IN_LINES | len(self._own), len(line)
             self._own += line
-        self._signatures.append(signature)
-        self._places.append((row.line, offset, length))
+        self._hashes += signature.text_hash, id_hash
+        numbers = signature.simhash, signature.words, row.line, offset, length, len(name)
+        self._numbers.append(numbers)
+        self._minima.append(signature.minima)
         self._ids.append(name)
-        self._id_hashes.append(id_hash)
 
     def signed(self, lines: int, bad: list[tuple[int, str]]) -> SignedPart:
         """Give the rows, with the number of lines of the part and its bad ones."""
-        signatures, banding = self._signatures, self._signer.banding
-        rows = np.zeros(len(signatures), ROW_RECORD)
-        rows["text"] = _hashes([signature.text_hash for signature in signatures])
-        rows["id"] = _hashes(self._id_hashes)
-        rows["simhash"] = np.array([signature.simhash for signature in signatures], np.uint64)
-        rows["words"] = [signature.words for signature in signatures]
-        places = np.array(self._places, np.uint64).reshape(-1, 3)
-        rows["line"], rows["offset"], rows["length"] = places.T
-        rows["id_length"] = [*map(len, self._ids)]
+        banding = self._signer.banding
+        rows = np.zeros(len(self._ids), ROW_RECORD)
+        hashes = np.frombuffer(b"".join(self._hashes), "<u8").reshape(-1, 4)
+        rows["text"], rows["id"] = hashes[:, :2], hashes[:, 2:]
+        numbers = np.array(self._numbers, np.uint64).reshape(-1, len(_NUMBERS))
+        for name, column in zip(_NUMBERS, numbers.T, strict=True):
+            rows[name] = column
         rows["id_offset"] = np.cumsum(rows["id_length"]) - rows["id_length"]
-        minima = np.array([signature.minima for signature in signatures], "<u4")
-        minima = minima.reshape(-1, FUNCTIONS)
+        minima = np.array(self._minima, "<u4").reshape(-1, FUNCTIONS)
         keys = None if banding is None else banding.keys(minima).T
         return SignedPart(lines, bad, rows, minima, keys, b"".join(self._ids), bytes(self._own))
 
@@ -379,10 +378,6 @@ class _Rows:
         kept = {name: value for name, value in values.items() if name != fields.html}
         missing = {name: value for name, value in found.items() if kept.get(name) in (None, "")}
         return {**kept, **missing}, page.signature
-
-
-def _hashes(hashes: list[bytes]) -> Hashes:
-    return np.frombuffer(b"".join(hashes), "<u8").reshape(-1, 2)
 
 
 def sign_text(
