@@ -81,7 +81,7 @@ class Report:
         self._items: Counter[str] = Counter()  # by status, "dropped" and "error"
         self._skipped: Counter[str] = Counter()  # items by reason
         self._dropped: Counter[str] = Counter()  # items by status
-        self._kept_for: Counter[str] = Counter()  # items by reason
+        self._originals_missing = 0  # known duplicates that were kept because of that
         self._fields: Counter[str] = Counter()  # items by the names of fields that kept them
         # Dropped items by the names of fields in which originals on other sites say something else.
         self._fields_across: Counter[str] = Counter()
@@ -112,7 +112,7 @@ class Report:
 
         Args:
             verdict: on it.
-            words: of its text; None where it has none.
+            words: of its text; None if it has none.
         """
         stats = self._crawler.stats
         stats.inc_value("dedup/checked")
@@ -143,7 +143,7 @@ class Report:
 
     def kept(self, verdict: Verdict) -> None:
         """Count an item that goes on."""
-        self._kept_for[str(verdict.reason)] += 1
+        self._originals_missing += verdict.reason == Reason.ORIGINAL_MISSING
         if _says_more(verdict):
             self._items["kept"] += 1
             self._fields.update(verdict.fields)
@@ -163,7 +163,7 @@ class Report:
             self._log(
                 logging.INFO,
                 f"Dropped the item of {url[:500]}: {describe_duplicate(verdict)} (no more drops"
-                " will be shown; DEDUP_DEBUG = True shows all)",
+                " are logged; DEDUP_DEBUG = True logs all)",
             )
         self._items["dropped"] += 1
         self._dropped[verdict.status] += 1
@@ -207,7 +207,7 @@ class Report:
         return {f"skipped_{reason}": number for reason, number in self._skipped.items()}
 
     def end(self) -> None:
-        """Say what became of the items, and warn where dedup had hardly anything to compare."""
+        """Log what became of the items, and warn if dedup had hardly anything to compare."""
         total = self._items.total()
         parts = [f"{self._items['dropped']} dropped{_listed(self._dropped)}"]
         parts += [f"{self._items[status]} {status}" for status in _KEPT_STATUSES]
@@ -235,11 +235,11 @@ class Report:
                 f" {_first(self._fields_across)}: DEDUP_FIELDS ="
                 f" {_with_first((), self._fields_across)}",
             )
-        if gone := self._kept_for[Reason.ORIGINAL_MISSING]:
+        if self._originals_missing:
             self._log(
                 logging.INFO,
-                f"Dedup: {gone} known duplicates were kept because their originals were not met in"
-                " this crawl or the last one",
+                f"Dedup: {self._originals_missing} known duplicates were kept because their"
+                " originals were not seen in this crawl or the last one",
             )
         if warning := self._drops.warning(self._items["dropped"], total):
             self._log(logging.WARNING, warning)
@@ -303,7 +303,7 @@ class Drops:
             self._examples.append(_example(verdict, url))
 
     def warning(self, dropped: int, items: int) -> str | None:
-        """Warning about what was dropped of so many items; None where there is no need for it."""
+        """Warning about what was dropped of so many items; None if there is no need for it."""
         ((original, site), most), *_ = self._taken.most_common(1) or [(("", ""), 0)]
         if most > _MANY:
             what = f"{most} items of {site} as duplicates of one page, {original[:_MAX_URL]}"

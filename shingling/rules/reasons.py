@@ -46,13 +46,13 @@ class Reason(StrEnum):
     NEEDS_WORKER = (
         "needs_worker",
         (
-            "a thread does not extract pages that could hold up the crawl: set DEDUP_WORKERS to 1"
+            "a thread does not extract pages that could block the crawl: set DEDUP_WORKERS to 1"
             " or more"
         ),
     )
     WORKER_DIED = (
         "worker_died",
-        "worker processes end while they extract their text: look at the log of the system",
+        "worker processes end while they extract their text: look at the system log",
     )
     EXTRACTION_FAILED = "extraction_failed", "look at the log and at DEDUP_EXTRACTOR"
 
@@ -60,17 +60,16 @@ class Reason(StrEnum):
     HTTP_STATUS = (
         "http_status",
         (
-            "the status of their responses is not 2xx, and error pages say nothing of items; where"
-            " they are what the spider looks for, set DEDUP_ENABLED = False"
+            "the status of their responses is not 2xx; if the spider looks for such pages, set"
+            " DEDUP_ENABLED = False"
         ),
     )
     URL_MISMATCH = (
         "url_mismatch",
         (
-            "they have the URL of another page than the one that they were yielded from, or were"
-            " begun elsewhere and carried to it by its request, without its URL: where it is their"
-            " own page, give them its URL (DEDUP_URL_FIELD), else a text of their own"
-            " (DEDUP_TEXT_FIELD)"
+            "they have another URL than the page that they were yielded from, or were begun on"
+            " another page and carried to it by its request: if it is their own page, give them its"
+            " URL (DEDUP_URL_FIELD), otherwise a text of their own (DEDUP_TEXT_FIELD)"
         ),
     )
     NOT_MODIFIED = "not_modified"
@@ -94,8 +93,8 @@ class Reason(StrEnum):
     TEMPLATE = (
         "template",
         (
-            "their texts are what other pages of their site have as well: give them a text of"
-            " their own (DEDUP_TEXT_FIELD), or set DEDUP_TEMPLATES = False"
+            "other pages of their site have the same texts: give them a text of their own"
+            " (DEDUP_TEXT_FIELD), or set DEDUP_TEMPLATES = False"
         ),
     )
     OTHER_FIELDS = "other_fields"

@@ -251,7 +251,7 @@ def test_every_story_comes_out_once_when_its_original_is_gone(
             assert came[0] == every, "a page that answers 404 is gone at once"
         gone = days[0 if linked else 1]
         assert gone.stat("dedup/original_missing") == "10"
-        assert "10 known duplicates were kept because their originals were not met" in gone.log
+        assert "10 known duplicates were kept because their originals were not seen" in gone.log
         answers.update(stories(gone=False))
         assert numbers(crawl(project, server, "stories")) == every, "the originals are back"
 
