@@ -1,6 +1,6 @@
 """The `DEDUP_*` settings: read and checked in one place, once, when a crawl starts.
 
-What takes long to import is imported where a setting needs it: most projects set little.
+What takes long to import is imported only if a setting needs it: most projects set little.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ from shingling.rules.rules import Rules
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
-    from shingling.sketch import Scheme
+    from shingling.sketch import Idf, Scheme
 
 # What a setting accepts, as a message has it, and what reads a value: of Scrapy's command line, it
-# is a string. Whatever that raises, the value is not accepted.
+# is a string. If that raises any exception, the value is not accepted.
 Accepted: TypeAlias = tuple[str, Callable[[Any], Any]]
 Setting: TypeAlias = tuple[Any, str, Callable[[Any], Any]]
 """Its default, and what it accepts."""
@@ -98,19 +98,9 @@ class DedupSettings:
             SettingsError: a file that it names, of document frequencies or of stop words, cannot
                 be read.
         """
-        from shingling.sketch import Idf, Scheme
-        from shingling.text.languages import read_lines
+        from shingling.sketch import Scheme
 
-        def idf(name: str) -> Idf:
-            return Idf.from_json(_read_file(name, "; `scrapy dedup tune --idf` makes such a file"))
-
-        def stop_words(name: str) -> list[str]:
-            words = read_lines(_read_file(name, "; the lists of the package are short and long"))
-            if not words:
-                raise SettingsError(f"DEDUP_SCHEME: {project_folder() / name} has no words")
-            return words
-
-        parameters = _with_files(self.scheme_parameters, idf, stop_words)
+        parameters = _with_files(self.scheme_parameters, read=True)
         return Scheme.from_dict({"shingle_size": self.shingle_size, **parameters})
 
     @property
@@ -155,13 +145,13 @@ class DedupSettings:
         for name in settings:
             if isinstance(name, str) and name.startswith("DEDUP_") and name not in known:
                 raise SettingsError(_unknown(name, known))
-        values = {name: _read(name, settings, one) for name, one in known.items()}
         own = {
-            _ATTRIBUTES.get(name, name.removeprefix("DEDUP_").lower()): values[name]
-            for name in SETTINGS
+            _ATTRIBUTES.get(name, name.removeprefix("DEDUP_").lower()): _read(name, settings, one)
+            for name, one in SETTINGS.items()
         }
         rules = Rules(**{one.name: own.pop(one.name) for one in fields(Rules)})
-        made = cls(**own, rules=rules, of_rooms={name: values[name] for name in of_rooms})
+        rooms = {name: _read(name, settings, one) for name, one in of_rooms.items()}
+        made = cls(**own, rules=rules, of_rooms=rooms)
         if not made.enabled and crawl:
             return made
         try:
@@ -179,7 +169,7 @@ class DedupSettings:
 
 
 def settings_of_rooms() -> dict[str, Setting]:
-    """Every setting of a room, likewise."""
+    """Every setting of a room, as `SETTINGS` has those of the core."""
     return {name: one for settings in offered("settings") for name, one in settings().items()}
 
 
@@ -237,27 +227,33 @@ def _check_fields(settings: DedupSettings) -> None:
         )
 
 
-def _with_files(
-    parameters: Mapping[str, Any],
-    idf: Callable[[str], Any],
-    stop_words: Callable[[str], Any],
-) -> dict[str, Any]:
-    """Put what is in files in the place of their names.
-
-    Args:
-        parameters: of a scheme.
-        idf: reads document frequencies.
-        stop_words: reads stop words.
-    """
+def _with_files(parameters: Mapping[str, Any], *, read: bool) -> dict[str, Any]:
+    """Replace the names of files in a scheme by what is in them, or by defaults without `read`."""
     from shingling.text.languages import is_file_name
 
     whole = dict(parameters)
     simhash, canonical = whole.get("simhash"), whole.get("canonical")
     if isinstance(simhash, Mapping) and isinstance(simhash.get("idf"), str):
-        whole["simhash"] = {**simhash, "idf": idf(simhash["idf"])}
+        whole["simhash"] = {**simhash, "idf": _read_idf(simhash["idf"]) if read else None}
     if isinstance(canonical, Mapping) and is_file_name(canonical.get("stop_words")):
-        whole["canonical"] = {**canonical, "stop_words": stop_words(canonical["stop_words"])}
+        words = _read_stop_words(canonical["stop_words"]) if read else True
+        whole["canonical"] = {**canonical, "stop_words": words}
     return whole
+
+
+def _read_idf(name: str) -> Idf:
+    from shingling.sketch import Idf
+
+    return Idf.from_json(_read_file(name, "; `scrapy dedup tune --idf` makes such a file"))
+
+
+def _read_stop_words(name: str) -> list[str]:
+    from shingling.text.languages import read_lines
+
+    words = read_lines(_read_file(name, "; the lists of the package are short and long"))
+    if not words:
+        raise SettingsError(f"DEDUP_SCHEME: {project_folder() / name} has no words")
+    return words
 
 
 def _read_file(name: str, hint: str) -> str:
@@ -453,7 +449,7 @@ def scheme_dict(value: Any) -> dict[str, Any]:
     if chosen:
         from shingling.sketch import Scheme
 
-        Scheme.from_dict(_with_files(chosen, lambda _: None, lambda _: True))
+        Scheme.from_dict(_with_files(chosen, read=False))
     return chosen
 
 
