@@ -49,9 +49,9 @@ _KEEPERS = {
     "shingling.sketch.shingles._WordHashes": "hashes of words",
     "functools._lru_cache_wrapper": "titles, words and blocks of late",
     "shingling.fetching.learning.learner.UrlLearner": "what is learned of URLs",
-    "shingling.fetching.again.SkippedRequests": "requests to make again",
-    "shingling.fetching.notes.PagesNoted": "pages to be noted",
-    "shingling.fetching.turns.Turns": "requests that wait",
+    "shingling.fetching.skipped.SkippedRequests": "requests to make again",
+    "shingling.fetching.waiting.PagesNoted": "pages to be noted",
+    "shingling.fetching.waiting.FormsUnderWay": "requests that wait",
     "shingling.plugin.report.Report": "counts of the report",
     "shingling.plugin.items.checking.Checker": "documents on their way",
 }

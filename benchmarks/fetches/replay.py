@@ -69,7 +69,7 @@ class Replay(Visit):
         self._seen: set[bytes] = set()
         self._forms: dict[str, tuple[str, int]] = {}
         self._waiting: dict[tuple[str, int] | None, list[str]] = {}
-        self._looks: list[tuple[str, FetchedPage]] = []  # second ones, under way
+        self._refetches: list[tuple[str, FetchedPage]] = []  # under way
 
     def run(self) -> Replay:
         """Crawl the site."""
@@ -78,7 +78,7 @@ class Replay(Visit):
         under_way: list[tuple[str, tuple[str, ...], Shown]] = []
         self._follow(self.site.start)
         while len(self.urls) < MAX_FETCHES:
-            if not self._todo and not under_way and not self._looks:
+            if not self._todo and not under_way and not self._refetches:
                 self._unlearn(self.learner.settle())
                 if not self._todo:
                     break
@@ -87,9 +87,9 @@ class Replay(Visit):
                 if forced or not (self._waits(url) or self._skips(url)):
                     under_way.append(self._fetch(url))
                 continue
-            at = self._dice.randrange(len(under_way) + len(self._looks))
+            at = self._dice.randrange(len(under_way) + len(self._refetches))
             if at >= len(under_way):
-                self._unlearn(self.learner.note_again(*self._looks.pop(at - len(under_way))))
+                self._unlearn(self.learner.note_refetch(*self._refetches.pop(at - len(under_way))))
                 continue
             url, requested, shown = under_way.pop(at)
             self._note(url, requested, shown)
@@ -148,11 +148,11 @@ class Replay(Visit):
         skip = self._decided.pop(requested[0] if requested else url, None)
         if skip is not None:
             self.counts["tried"] += 1
-            self.counts["would_lose"] += bool(self.learner.note(page, skip, counts=False))
+            self.counts["would_lose"] += self.learner.would_lose(page, skip)
         if skip is None or skip.explore:
             self._unlearn(self.learner.note(page, skip))
-        for again in self.learner.second_looks():
-            self._looks.append((again, _page(*self._fetch(again))))
+        for again in self.learner.refetches():
+            self._refetches.append((again, _page(*self._fetch(again))))
 
     def _unlearn(self, gone: Sequence[Contradiction]) -> None:
         if not gone:

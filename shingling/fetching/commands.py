@@ -170,12 +170,12 @@ def _print_patterns(options: CommandOptions, rules: Iterable[UrlRule]) -> int:
     else:
         print_lines("deny = [", *(f"    {pattern!r}," for pattern in patterns), "]")
         for one in without:
-            print_lines(f"no pattern says it: {one}", error=True)
+            print_lines(f"no pattern for: {one}", error=True)
     return FOUND if patterns else NOT_FOUND
 
 
 def _pattern(rule: UrlRule) -> str | None:
-    """Regular expression for `LinkExtractor(deny=...)`; None where the change has none."""
+    """Regular expression for `LinkExtractor(deny=...)`; None if the change has none."""
     kind, _, what = rule.change.partition(" ")
     if kind not in _PATTERNS:
         return None

@@ -22,7 +22,7 @@ def interval(hits: int, number: int) -> tuple[float, float]:
 
     Args:
         hits: how many of them.
-        number: of how many; 0 says nothing.
+        number: of how many; with 0, everything is possible.
     """
     if not number:
         return 0.0, 1.0
@@ -45,9 +45,6 @@ class FetchCounts:
         self._crawler = crawler
         self._skips = skips
         self._counts: Counter[str] = Counter()
-
-    def __getitem__(self, name: str) -> int:
-        return self._counts[name]
 
     def add(self, name: str, number: int = 1) -> None:
         """Count, in the stats as well."""
@@ -81,7 +78,7 @@ class FetchCounts:
 def lost(hits: int, tried: int) -> str:
     """Say what share of the requests that are skipped would have brought another page."""
     if not tried:
-        return "no page says how many would have been lost"
+        return "no page was looked at to see how many would have been lost"
     low, high = interval(hits, tried)
     return (
         f"of {tried:,} such pages that were looked at, {hits:,} would have been lost"

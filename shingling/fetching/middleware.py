@@ -21,14 +21,14 @@ from scrapy.http.request import NO_CALLBACK
 from shingling.errors import printable
 from shingling.fetching.counting import FetchCounts
 from shingling.fetching.learning import FetchedPage
-from shingling.fetching.notes import PagesNoted
 from shingling.fetching.repeated import RepeatedPage
 from shingling.fetching.requests import asked_for, is_from_elsewhere, may_be_skipped
 from shingling.fetching.sharing import SharedLearner
 from shingling.fetching.skipped import SkippedRequests
-from shingling.fetching.turns import Turns
+from shingling.fetching.waiting import MAX_WAIT_SECONDS, FormsUnderWay, PagesNoted
 from shingling.plugin.pipeline import DedupPipeline
 from shingling.plugin.settings import DedupSettings
+from shingling.plugin.waiting import ends_within
 from shingling.rules.reasons import Reason
 from shingling.store import site_of
 
@@ -43,8 +43,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _MAX_DECIDED = 10_000  # requests that are made although they would be skipped
-_MAX_VERDICT_SECONDS = 5.0  # that a page is waited for to be decided
-_MAX_CLOSING_SECONDS = 5.0  # that the end of the crawl waits for the last pages
 
 
 class FetchMiddleware:
@@ -60,12 +58,13 @@ class FetchMiddleware:
         self._settings = settings
         self._skips = settings.of_rooms["DEDUP_FETCH"] == "skip"
         self._counts = FetchCounts(crawler, skips=self._skips)
-        self._shared = SharedLearner(crawler, settings, self._site_read)
-        self._shared.tell = self._tell
+        self._shared = SharedLearner(crawler, settings)
         self._skipped = SkippedRequests(crawler, self._shared.learner, self._counts)
+        self._shared.tell = self._tell
+        self._shared.tell_site = self._skipped.site_read
         # Decisions on requests that are made anyway, by URL.
         self._decided: OrderedDict[str, Skip] = OrderedDict()
-        self._turns = Turns()
+        self._forms = FormsUnderWay()
         self._notes = PagesNoted()
         self._verdicts: WeakKeyDictionary[Response, asyncio.Future[Verdict | None]] = (
             WeakKeyDictionary()
@@ -117,26 +116,25 @@ class FetchMiddleware:
             self._decided.popitem(last=False)
 
     async def _decide(self, url: str) -> Skip | None:
-        """Decide a request; where one of the same form is under way, when that is known."""
+        """Decide a request; if one of the same form is under way, when that is known."""
         learner = self._shared.learner
         skip = learner.decide(url)
-        if skip is not None or not self._skips:
-            return skip
-        form = learner.form(url)
-        if form is None or not await self._turns.wait(form, url):
-            return None
-        return learner.decide(url)
+        if skip is None and self._skips:
+            form = learner.form(url)
+            if form is not None and await self._forms.wait(form, url):
+                return learner.decide(url)
+        return skip
 
     def process_response(self, request: Request, response: Response) -> Response:
-        """Let others go on where a response is no page that could be noted."""
+        """Let others go on if a response is no page that could be noted."""
         if response.status != HTTPStatus.OK:
-            self._turns.done(asked_for(request)[0])
+            self._forms.done(asked_for(request)[0])
         return response
 
     def process_exception(self, request: Request, exception: Exception) -> None:
-        """Let others go on where a request has failed."""
+        """Let others go on if a request has failed."""
         del exception
-        self._turns.done(asked_for(request)[0])
+        self._forms.done(asked_for(request)[0])
 
     def _skip(self, request: Request, skip: Skip) -> None:
         self._skipped.keep(request, skip)
@@ -168,14 +166,15 @@ class FetchMiddleware:
         """
         skip = self._decided.pop(url, None)
         noting = partial(self._note, response, requested, links, skip)
-        done = partial(self._turns.done, url)
-        if self._has_ended or not self._notes.start(noting, len(response.body), done):
+        task = None if self._has_ended else self._notes.start(noting, len(response.body))
+        if task is None:
             self._counts.add("not_noted")
-            done()
+            self._forms.done(url)
             return
+        task.add_done_callback(lambda _: self._forms.done(url))
         self._begin()
         if has_item:
-            self._verdicts.setdefault(response, asyncio.get_running_loop().create_future())
+            self._told_of(response)
 
     async def _note(
         self,
@@ -199,22 +198,21 @@ class FetchMiddleware:
 
     def _learn(self, page: FetchedPage, skip: Skip | None, *, is_copy: bool) -> None:
         learner = self._shared.learner
-        counts = skip is None or skip.explore  # the others are only observed
         if skip is not None:
             self._counts.add("checked")
-            if learner.note(page, skip, counts=False) and not is_copy:
+            if learner.would_lose(page, skip) and not is_copy:
                 self._counts.add("would_lose")
-        if not counts:
-            return
+            if not skip.explore:
+                return  # it is only observed
         self._counts.add("learned_from")
         self._unlearn(learner.note(page, skip))
-        for url in learner.second_looks():
-            if self._has_ended or not self._notes.start(partial(self._look_again, url), 0, _done):
-                learner.note_again(url, None)
+        for url in learner.refetches():
+            if self._has_ended or not self._notes.start(partial(self._refetch, url), 0):
+                learner.note_refetch(url, None)
         self._shared.changed()
 
-    async def _look_again(self, url: str) -> None:
-        """Fetch a page a second time, which shows what changes each time that it is fetched."""
+    async def _refetch(self, url: str) -> None:
+        """Fetch a page a second time, which shows what changes with each fetch."""
         page = None
         self._counts.add("second_looks")
         try:
@@ -228,7 +226,7 @@ class FetchMiddleware:
                 page = None if extracted is None else _page(response, extracted)
         except Exception as error:  # then nothing is known of it
             self._fail(error)
-        self._unlearn(self._shared.learner.note_again(url, page))
+        self._unlearn(self._shared.learner.note_refetch(url, page))
 
     def _unlearn(self, gone: list[Contradiction]) -> None:
         """Make requests that were skipped by rules that do not hold any more."""
@@ -237,26 +235,25 @@ class FetchMiddleware:
             self._skipped.unlearned(gone)
 
     def _item_ended(self, response: Response | None) -> None:
-        """Wait no longer for the verdict on a page whose item another pipeline has dropped."""
+        """Wait no longer for the verdict on a page if another pipeline has dropped its item."""
         if response is not None:
             self._tell(response, None)
 
     def _tell(self, response: Response, verdict: Verdict | None) -> None:
         """Take the verdict on the page of a response."""
-        told = self._verdicts.setdefault(response, asyncio.get_running_loop().create_future())
+        told = self._told_of(response)
         if not told.done():
             told.set_result(verdict)
 
-    async def _verdict(self, response: Response) -> Verdict | None:
-        """Verdict on the page of a response; None where it has no item, or in vain."""
-        told = self._verdicts.get(response)
-        if told is None:
-            return None
-        await asyncio.wait([told], timeout=_MAX_VERDICT_SECONDS)
-        return told.result() if told.done() else None
+    def _told_of(self, response: Response) -> asyncio.Future[Verdict | None]:
+        return self._verdicts.setdefault(response, asyncio.get_running_loop().create_future())
 
-    def _site_read(self, site: str) -> None:
-        self._skipped.site_read(site)
+    async def _verdict(self, response: Response) -> Verdict | None:
+        """Verdict on the page of a response; None if it has no item, or takes too long."""
+        told = self._verdicts.get(response)
+        if told is not None and await ends_within(told, MAX_WAIT_SECONDS):
+            return told.result()
+        return None
 
     def _begin(self) -> None:
         if self._has_begun:
@@ -268,7 +265,7 @@ class FetchMiddleware:
             pipeline.before_close = self._close
 
     def _spider_idle(self) -> None:
-        """Wait for pages that may show that a rule is wrong, and for what is made after all.
+        """Wait for pages that may show that a rule is wrong, and for skipped requests.
 
         Raises:
             DontCloseSpider: for the moment.
@@ -279,7 +276,7 @@ class FetchMiddleware:
             raise DontCloseSpider
 
     def _settle(self) -> None:
-        """Judge pages with the same words and other links, now that these are fetched."""
+        """Decide pages with the same words and other links, now that these are fetched."""
         gone = self._shared.learner.settle()
         if gone:
             self._counts.add("would_lose", len(gone))
@@ -287,7 +284,7 @@ class FetchMiddleware:
 
     async def _close(self) -> None:
         """Learn from the last pages, and save it all."""
-        await self._notes.finish(_MAX_CLOSING_SECONDS)
+        await self._notes.finish()
         self._settle()
         self._has_ended = True
         self._skipped.pause()
@@ -318,7 +315,3 @@ def _page(
         has_changed=verdict is not None and verdict.status == "changed",
         is_from_elsewhere=response.request is not None and is_from_elsewhere(response.request),
     )
-
-
-def _done() -> None:
-    """Nobody waits for a second look."""

@@ -3,7 +3,7 @@
 Only what a callback has asked for may be skipped, as it asked for it: such requests are marked.
 Start requests, those that redirects and retries make, robots.txt, media, and what a callback
 downloads by itself (`engine.download_async`) have no mark of their own URL. A request that carries
-data is never skipped: what is carried would be lost, even where the page is known.
+data is never skipped: what is carried would be lost, even if the page is known.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def asked_for(request: Request) -> tuple[str, tuple[str, ...]]:
 
 
 def may_be_skipped(request: Request) -> bool:
-    """Whether a request may be skipped, whatever its URL is."""
+    """Whether a request may be skipped, if its URL is known to repeat a page."""
     meta = request.meta
     return (
         meta.get(_MARK) == _state(request)

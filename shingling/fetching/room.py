@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from shingling.plugin.settings import DedupSettings, Setting
 
 DEFAULT_SKIP_RISK = 0.01
-"""Probability of losing something new up to which a request is skipped, where any are."""
+"""Probability of losing something new up to which a request is skipped, if any are."""
 
 FETCH_ORDER = 120  # behind those that refuse requests: off-site, robots.txt
 NOTING_ORDER = 950  # nearest to the spider: it sees all that a callback asks for
@@ -46,7 +46,7 @@ def _read_changes(value: Any) -> tuple[str, ...]:
 
 
 def update_settings(settings: BaseSettings, dedup: DedupSettings) -> None:
-    """Add the middlewares that skip requests, where the crawl is to fetch fewer pages."""
+    """Add the middlewares that skip requests, if the crawl is to fetch fewer pages."""
     if dedup.of_rooms["DEDUP_FETCH"] == "all":
         return
     from shingling.fetching.middleware import FetchMiddleware

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, TypeVar
 from shingling.errors import ShinglingError
 from shingling.fetching.learning import UrlLearner
 from shingling.fetching.stored_rules import read_rules, save
+from shingling.fetching.waiting import MAX_WAIT_SECONDS
 from shingling.plugin.items.checking import NotStartedError
-from shingling.plugin.items.extracting import detached_task
 from shingling.plugin.middleware import close_spider
 from shingling.plugin.pipeline import DedupPipeline
+from shingling.plugin.waiting import detached_task, ends_within
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -35,7 +36,6 @@ _T = TypeVar("_T")
 
 _logger = logging.getLogger(__name__)
 
-_MAX_WAIT_SECONDS = 2.0  # of a request for what the store knows of its site
 _SAVE_SECONDS = 3.0  # between two times
 _MAX_UNSAVED = 20_000  # rows, while the store cannot be written
 
@@ -46,21 +46,19 @@ class SharedLearner:
     Args:
         crawler: whose requests are decided.
         settings: of the crawl.
-        read: is told of each site whose rules were read.
 
     Attributes:
         learner: decides and learns.
         tell: is told the verdict on the page of a response.
+        tell_site: is told of each site whose rules were read.
     """
 
-    def __init__(
-        self, crawler: Crawler, settings: DedupSettings, read: Callable[[str], None]
-    ) -> None:
+    def __init__(self, crawler: Crawler, settings: DedupSettings) -> None:
         self._crawler = crawler
         risk, never = (settings.of_rooms[f"DEDUP_{name}"] for name in ("SKIP_RISK", "FETCH_NEVER"))
         self.learner = UrlLearner(risk=risk, salt=os.urandom(16), never=never)
         self.tell: Callable[[Response, Verdict | None], None] | None = None
-        self._read = read
+        self.tell_site: Callable[[str], None] | None = None
         self._rules: list[RuleCounts] = []  # that could not be saved
         self._reading: dict[str, asyncio.Task[None]] = {}
         self._opening: asyncio.Task[Opened | None] | None = None
@@ -68,7 +66,7 @@ class SharedLearner:
         self._has_failed = False
 
     async def opened(self) -> Opened | None:
-        """Open the store, and take what extracts; None where they cannot be used."""
+        """Open the store, and take what extracts; None if they cannot be used."""
         if self._opening is None:
             self._opening = detached_task(self._open())
         return await asyncio.shield(self._opening)
@@ -90,12 +88,11 @@ class SharedLearner:
         return opened
 
     async def known(self, site: str) -> None:
-        """Wait until the rules of a site are read, for a moment at most."""
+        """Wait until the rules of a site are read."""
         reading = self._reading.get(site)
         if reading is None or (reading.done() and not self.learner.is_known(site)):
             reading = self._reading[site] = detached_task(self._read_site(site))
-        if not reading.done():
-            await asyncio.wait([reading], timeout=_MAX_WAIT_SECONDS)
+        await ends_within(reading, MAX_WAIT_SECONDS)
 
     async def _read_site(self, site: str) -> None:
         rules = await self.ask(partial(_saved_rules, site=site))
@@ -103,10 +100,11 @@ class SharedLearner:
             self.learner.load(site, rules or [])
         except Exception as error:  # the crawl goes on with what it learns itself
             self._log(f"Dedup could not use what is known of the URLs of {site}: {error!r}")
-        self._read(site)
+        if self.tell_site is not None:
+            self.tell_site(site)
 
     async def ask(self, action: Callable[[Session], _T]) -> _T | None:
-        """Do something with the store; None where it fails, which is logged once."""
+        """Do something with the store; None if it fails, which is logged once."""
         opened = await self.opened()
         if opened is None:
             return None

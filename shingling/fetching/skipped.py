@@ -10,7 +10,7 @@ from scrapy.utils.request import request_from_dict
 
 from shingling.fetching.learning.learner import site_name
 from shingling.fetching.learning.parts import split
-from shingling.plugin.items.extracting import detached_task
+from shingling.plugin.waiting import detached_task
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -143,7 +143,7 @@ class SkippedRequests:
             try:
                 as_dict = request.to_dict(spider=self._crawler.spider)
                 written.append((pickle.dumps(as_dict), page, rules))
-            except Exception:  # whatever the objects in it raise
+            except Exception:  # the objects in it may raise any
                 self._counts.add("not_kept")
         self._state[_STATE] = written
 

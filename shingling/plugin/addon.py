@@ -20,7 +20,7 @@ _FALSE_VALUES = ("0", "false", "no", "off")
 
 
 class Addon:
-    """Registers the pipelines and the middlewares, where the user has not."""
+    """Registers the pipelines and the middlewares that the user has not registered."""
 
     def update_settings(self, settings: BaseSettings) -> None:
         """Check the settings and register the components.

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from contextlib import contextmanager
 from contextvars import ContextVar
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -20,6 +19,7 @@ from scrapy import Request
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 
 from shingling.plugin.items.carried import Carried
+from shingling.plugin.waiting import UnderWay
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator
@@ -43,7 +43,7 @@ class Source(NamedTuple):
     Args:
         response: that its callback was called with; None for an item of `Spider.start()`.
         is_only_item: whether the callback yielded no other item.
-        carried: objects that the request of the response carried; None where there were none.
+        carried: objects that the request of the response carried; None if there were none.
         arrived: when the response came to the spider, seconds since 1970; None if not known.
     """
 
@@ -57,7 +57,7 @@ _current: ContextVar[Source | None] = ContextVar("source", default=None)
 
 
 def current_source() -> Source | None:
-    """Source of the item that the pipelines work on; None where it is not known."""
+    """Source of the item that the pipelines work on; None if it is not known."""
     return _current.get()
 
 
@@ -150,7 +150,7 @@ class SourceMiddleware(BaseSpiderMiddleware):
         self._items.setdefault(response, []).append((item, is_only_item))
 
     def take(self, item: Any) -> Source | None:
-        """Source of an item, which is then forgotten; None where it is not known."""
+        """Source of an item, which is then forgotten; None if it is not known."""
         for response, noted in self._items.items():
             for place, (one, is_only_item) in enumerate(noted):
                 if one is item:
@@ -210,32 +210,17 @@ class BacklogMiddleware:
 
     Otherwise Scrapy goes on until the responses under way have 5 MB. That is 5,000 small ones, for
     each of which it has tasks that take 100 kB.
+
+    Attributes:
+        documents: that are being decided.
     """
 
     def __init__(self) -> None:
-        self._documents = 0
-        self._has_room = asyncio.Event()
-        self._has_room.set()
-
-    @contextmanager
-    def document(self) -> Iterator[None]:
-        """Count a document while it is being decided."""
-        self._count(1)
-        try:
-            yield
-        finally:
-            self._count(-1)
-
-    def _count(self, change: int) -> None:
-        self._documents += change
-        if self._documents < _MAX_BACKLOG:
-            self._has_room.set()
-        else:
-            self._has_room.clear()
+        self.documents = UnderWay(_MAX_BACKLOG - 1)
 
     async def process_response(self, request: Request, response: Response) -> Response:  # noqa: ARG002 (as Scrapy calls it)
         """Pass on a response when there is room for its documents."""
-        await self._has_room.wait()
+        await self.documents.wait()
         return response
 
 

@@ -16,6 +16,7 @@ from shingling.extraction.pool import start_worker
 from shingling.plugin.middleware import current_source, is_parse_command
 from shingling.plugin.report import Report
 from shingling.plugin.settings import DedupSettings
+from shingling.plugin.waiting import UnderWay
 from shingling.rooms import offered
 
 if TYPE_CHECKING:
@@ -44,8 +45,7 @@ class DedupPipeline:
         self._report = Report(crawler, settings)
         self._decider: ItemDecider | None = None
         self._loading = asyncio.Lock()
-        self._items_under_way = 0
-        self._idle: asyncio.Future[None] | None = None
+        self._items = UnderWay(0)
         self.before_close: Callable[[], Awaitable[None]] | None = None
 
     @classmethod
@@ -83,18 +83,14 @@ class DedupPipeline:
             DuplicatePage: the document is a duplicate, and `DEDUP_ACTION` is `drop`.
         """
         source = current_source()
-        self._items_under_way += 1
-        try:
-            decider = await self.loaded()
-            return await decider.decide(item, source)
-        except (ImportError, OSError) as error:  # a broken installation, no room for a thread
-            self._report.failed(error)
-            self._report.error_once(f"Dedup cannot start, items are kept: {error}")
-            return item
-        finally:
-            self._items_under_way -= 1
-            if self._idle is not None and not self._items_under_way:
-                self._idle.set_result(None)
+        with self._items.one():
+            try:
+                decider = await self.loaded()
+                return await decider.decide(item, source)
+            except (ImportError, OSError) as error:  # a broken installation, no room for a thread
+                self._report.failed(error)
+                self._report.error_once(f"Dedup cannot start, items are kept: {error}")
+                return item
 
     async def loaded(self) -> ItemDecider:
         """Load what decides items, when it is first asked for."""
@@ -122,9 +118,7 @@ class DedupPipeline:
 
     async def close_spider(self) -> None:
         """Wait for the items that are under way, end the workers, and log what became of all."""
-        if self._items_under_way:  # `scrapy parse` does not wait for its items
-            self._idle = asyncio.get_running_loop().create_future()
-            await self._idle
+        await self._items.wait()  # `scrapy parse` does not wait for its items
         if self.before_close is not None:
             await self.before_close()
         if self._decider is not None:

@@ -30,7 +30,7 @@ from shingling.fetching.requests import (
     mark,
     may_be_skipped,
 )
-from shingling.fetching.turns import Turns
+from shingling.fetching.waiting import FormsUnderWay
 from tests.support.crawls import Project, stats
 from tests.support.pages import article, html
 from tests.support.serving import Answer, serving
@@ -122,7 +122,7 @@ def test_intervals_are_those_of_wilson() -> None:
     assert interval(0, 300) == pytest.approx((0.0, 0.01264), abs=1e-4)
     assert interval(3, 100) == pytest.approx((0.01025, 0.08452), abs=1e-4)
     assert interval(5, 5) == pytest.approx((0.5655, 1.0), abs=1e-4)
-    assert "no page" in lost(0, 0)
+    assert "no page was looked at" in lost(0, 0)
     assert "of 1,000 such pages that were looked at, 2 would have been lost (0.05% to 0.73%)" in (
         lost(2, 1000)
     )
@@ -130,23 +130,23 @@ def test_intervals_are_those_of_wilson() -> None:
 
 def test_a_request_waits_for_the_first_one_of_its_form_until_that_is_known() -> None:
     async def ask() -> list[str]:
-        turns, happened = Turns(), list[str]()
+        forms, happened = FormsUnderWay(), list[str]()
 
         async def second() -> None:
-            assert await turns.wait(("site", 1), "second")
+            assert await forms.wait(("site", 1), "second")
             happened.append("second")
 
-        assert not await turns.wait(("site", 1), "first")
-        assert not await turns.wait(("site", 2), "other")
+        assert not await forms.wait(("site", 1), "first")
+        assert not await forms.wait(("site", 2), "other")
         waiting = asyncio.create_task(second())
         await asyncio.sleep(0.01)
-        turns.done("unknown")
-        turns.done("other")
+        forms.done("unknown")
+        forms.done("other")
         happened.append("first")
-        turns.done("first")
-        turns.done("first")
+        forms.done("first")
+        forms.done("first")
         await waiting
-        assert not await turns.wait(("site", 1), "third")
+        assert not await forms.wait(("site", 1), "third")
         return happened
 
     assert asyncio.run(ask()) == ["first", "second"]
@@ -386,9 +386,7 @@ def test_a_change_that_is_never_to_be_made_skips_nothing(
 def test_pages_whose_items_another_pipeline_drops_are_not_waited_for(
     project: Project, site: Server
 ) -> None:
-    in_vain = (
-        "import shingling.fetching.middleware as waiting\nwaiting._MAX_VERDICT_SECONDS = 3600\n"
-    )
+    in_vain = "import shingling.fetching.middleware as waiting\nwaiting.MAX_WAIT_SECONDS = 3600\n"
     project.write("shop/spiders/spider.py", in_vain + SPIDER)
     project.write(
         "shop/dropping.py",

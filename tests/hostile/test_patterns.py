@@ -15,7 +15,7 @@ import pytest
 import shingling
 from shingling import errors
 from shingling.extraction import html, limits, pages, parsed, resiliparse, trafilatura
-from shingling.fetching.learning import changes, looks
+from shingling.fetching.learning import changes, snapshots
 from shingling.plugin import settings as plugin_settings
 from shingling.plugin.items import documents
 from shingling.rules import values
@@ -53,8 +53,8 @@ _USES: dict[str, Callable[[Any], Any]] = {
     "extraction.resiliparse._HAS_HTML": resiliparse._HAS_HTML.search,
     "extraction.trafilatura._FRAGMENT": trafilatura._FRAGMENT.match,
     "fetching.learning.changes._NUMBERS": lambda segment: changes._NUMBERS.sub("#", segment),
-    "fetching.learning.looks._SENTENCE": looks._SENTENCE.split,
-    "fetching.learning.looks._DIGIT": looks._DIGIT.search,
+    "fetching.learning.snapshots._SENTENCE": snapshots._SENTENCE.split,
+    "fetching.learning.snapshots._DIGIT": snapshots._DIGIT.search,
     "plugin.settings._LONG_WORD": lambda message: plugin_settings._LONG_WORD.sub("", message),
     "similarity.diff._WORD": diff._WORD.findall,
     "similarity.diff._SENTENCE_END": diff._SENTENCE_END.findall,

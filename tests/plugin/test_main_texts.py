@@ -106,7 +106,7 @@ def test_a_page_that_is_not_modified_is_unchanged_and_gets_the_compared_text(
     assert known.items[0]["dedup"]["status"] == "unchanged"
     assert "footer" in known.items[0]["text"], known.log
     assert known.stat("dedup/main_texts_missing") == "1"
-    assert "trafilatura gave no main text of 1 of 1 pages" in known.log
+    assert "trafilatura found no main text in time for 1 of 1 pages" in known.log
 
 
 def test_a_duplicate_waits_until_its_original_has_got_its_main_text(

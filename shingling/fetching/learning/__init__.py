@@ -2,8 +2,9 @@
 
 `parts` cuts a URL up, `changes` are the ways to change one, and those between two. `evidence`
 weighs how often a change made no difference, below which path; `rules` has that of all changes of a
-site, and applies those that hold. `looks` says whether two pages are the same. `site` learns of one
-site, `learner` has them all.
+site, and applies those that act. `snapshots` keep what is compared of a page, `site_pages` finds
+pages again, `comparing` compares two, and `refetches` chooses which are fetched a second time.
+`site` learns of one site, `learner` has them all.
 """
 
 from shingling.fetching.learning.changes import Change, read_change

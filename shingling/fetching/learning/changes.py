@@ -85,7 +85,7 @@ def is_nameable(name: str) -> bool:
 
 
 def read_change(text: str) -> Change | None:
-    """Read the text form of a change; None where it is none."""
+    """Read the text form of a change; None if it is none."""
     if len(text) > MAX_CHANGE_CHARACTERS:
         return None
     kind, *names = text.split(" ")
@@ -93,7 +93,8 @@ def read_change(text: str) -> Change | None:
         name, separator, value = names[0].partition("=")
         is_valid = is_nameable(name) and separator and (not value or is_nameable(value))
         return Change(kind, name, value) if is_valid else None
-    if kind not in KINDS or kind in _OF_VALUES or len(names) != _NAMES_OF.get(kind, 0):
+    number = 2 if kind == EXCHANGE_SEGMENT else int(Change(kind) not in _ALWAYS_TRIED)
+    if kind not in KINDS or kind in _OF_VALUES or len(names) != number:
         return None
     if not all(map(is_nameable, names)) or (kind == EXCHANGE_SEGMENT and names[0] <= names[1]):
         return None
@@ -103,8 +104,9 @@ def read_change(text: str) -> Change | None:
 
 
 def apply(change: Change, parts: Parts) -> Parts | None:
-    """Change a URL; None where there is nothing to change."""
-    return KINDS[change.kind](change, parts)
+    """Change a URL; None if there is nothing to change."""
+    changed = KINDS[change.kind](change, parts)
+    return None if changed == parts else changed
 
 
 def exchange(a: str, b: str) -> Change:
@@ -123,7 +125,7 @@ def masked(segment: str) -> str:
 
 
 def extension(segment: str) -> str:
-    """Take the ending of a page's name, such as `html`; empty where it has none."""
+    """Take the ending of a page's name, such as `html`; empty if it has none."""
     name, _, ending = segment.rpartition(".")
     return ending if name and ending.lower() in _EXTENSIONS else ""
 
@@ -150,109 +152,92 @@ def fold(segments: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(folded)
 
 
-def _drop_parameter(change: Change, parts: Parts) -> Parts | None:
-    query = tuple(one for one in parts.query if name_of(one) != change.what)
-    return None if len(query) == len(parts.query) else parts._replace(query=query)
+def _drop_parameter(change: Change, parts: Parts) -> Parts:
+    return parts._replace(query=tuple(one for one in parts.query if name_of(one) != change.what))
 
 
-def _drop_value(change: Change, parts: Parts) -> Parts | None:
+def _drop_value(change: Change, parts: Parts) -> Parts:
     dropped = (f"{change.what}={change.other}", "" if change.other else change.what)
-    query = tuple(one for one in parts.query if one not in dropped)
-    return None if len(query) == len(parts.query) else parts._replace(query=query)
+    return parts._replace(query=tuple(one for one in parts.query if one not in dropped))
 
 
-def _drop_path_parameter(change: Change, parts: Parts) -> Parts | None:
-    segments = tuple(
-        ";".join(
-            piece
-            for number, piece in enumerate(segment.split(";"))
-            if number == 0 or name_of(piece) != change.what
-        )
-        if ";" in segment
-        else segment
-        for segment in parts.segments
-    )
-    return None if segments == parts.segments else parts._replace(segments=segments)
+def _drop_path_parameter(change: Change, parts: Parts) -> Parts:
+    def without(segment: str) -> str:
+        page, *parameters = segment.split(";")
+        return ";".join((page, *(one for one in parameters if name_of(one) != change.what)))
+
+    return parts._replace(segments=tuple(map(without, parts.segments)))
 
 
-def _drop_last(change: Change, parts: Parts) -> Parts | None:
+def _drop_last(change: Change, parts: Parts) -> Parts:
     if not parts.segments or masked(parts.segments[-1]) != change.what:
-        return None
+        return parts
     return parts._replace(segments=parts.segments[:-1], slash=True)
 
 
-def _drop_slug(_: Change, parts: Parts) -> Parts | None:
-    if len(parts.segments) < 2 or not parts.segments[-2].isdecimal():
-        return None
-    words = [word for word in parts.segments[-1].split("-") if word and not word.isdecimal()]
-    if len(words) < 2:
-        return None
+def _drop_slug(_: Change, parts: Parts) -> Parts:
+    number, last = ("", "", *parts.segments)[-2:]
+    words = [word for word in last.split("-") if word and not word.isdecimal()]
+    if len(words) < 2 or not number.isdecimal():
+        return parts
     return parts._replace(segments=parts.segments[:-1], slash=False)
 
 
-def _drop_segment(change: Change, parts: Parts) -> Parts | None:
-    if change.what not in parts.segments[:-1]:
-        return None
+def _drop_segments(change: Change, parts: Parts) -> Parts:
+    """Drop a segment, or a pair, but not the last one."""
+    number = 2 if change.kind == DROP_PAIR else 1
+    if change.what not in parts.segments[:-number]:
+        return parts
     at = parts.segments.index(change.what)
-    return parts._replace(segments=parts.segments[:at] + parts.segments[at + 1 :])
+    return parts._replace(segments=parts.segments[:at] + parts.segments[at + number :])
 
 
-def _drop_pair(change: Change, parts: Parts) -> Parts | None:
-    if change.what not in parts.segments[:-2]:
-        return None
-    at = parts.segments.index(change.what)
-    return parts._replace(segments=parts.segments[:at] + parts.segments[at + 2 :])
+def _drop_extension(change: Change, parts: Parts) -> Parts:
+    *folders, last = parts.segments or ("",)
+    if extension(last) != change.what:
+        return parts
+    return parts._replace(segments=(*folders, last.removesuffix(f".{change.what}")), slash=False)
 
 
-def _drop_extension(change: Change, parts: Parts) -> Parts | None:
-    if not parts.segments or extension(parts.segments[-1]) != change.what:
-        return None
-    last = parts.segments[-1].removesuffix(f".{change.what}")
-    return parts._replace(segments=(*parts.segments[:-1], last), slash=False)
-
-
-def _exchange_segment(change: Change, parts: Parts) -> Parts | None:
+def _exchange_segment(change: Change, parts: Parts) -> Parts:
     if change.what not in parts.segments:
-        return None
+        return parts
     at = parts.segments.index(change.what)
     return parts._replace(segments=(*parts.segments[:at], change.other, *parts.segments[at + 1 :]))
 
 
-def _https(_: Change, parts: Parts) -> Parts | None:
-    return parts._replace(scheme="https") if parts.scheme == "http" else None
+def _https(_: Change, parts: Parts) -> Parts:
+    return parts._replace(scheme="https")
 
 
-def _drop_host(change: Change, parts: Parts) -> Parts | None:
-    host = parts.host.removeprefix(f"{change.what or 'www'}.")
-    return parts._replace(host=host) if host != parts.host else None
+def _drop_host(change: Change, parts: Parts) -> Parts:
+    return parts._replace(host=parts.host.removeprefix(f"{change.what or 'www'}."))
 
 
-def _one_page(change: Change, parts: Parts) -> Parts | None:
-    if not parts.segments or f"{change.what}={change.other}" not in parts.query:
-        return None
-    return parts._replace(segments=(), slash=True, query=(f"{change.what}={change.other}",))
+def _one_page(change: Change, parts: Parts) -> Parts:
+    parameter = f"{change.what}={change.other}"
+    if not parts.segments or parameter not in parts.query:
+        return parts
+    return parts._replace(segments=(), slash=True, query=(parameter,))
 
 
-def _slash(_: Change, parts: Parts) -> Parts | None:
-    return parts._replace(slash=False) if parts.slash and parts.segments else None
+def _slash(_: Change, parts: Parts) -> Parts:
+    return parts._replace(slash=not parts.segments)
 
 
-def _lower(_: Change, parts: Parts) -> Parts | None:
-    segments = tuple(map(str.lower, parts.segments))
-    return parts._replace(segments=segments) if segments != parts.segments else None
+def _lower(_: Change, parts: Parts) -> Parts:
+    return parts._replace(segments=tuple(map(str.lower, parts.segments)))
 
 
-def _fold(_: Change, parts: Parts) -> Parts | None:
-    segments = fold(parts.segments)
-    return parts._replace(segments=segments) if segments != parts.segments else None
+def _fold(_: Change, parts: Parts) -> Parts:
+    return parts._replace(segments=fold(parts.segments))
 
 
-def _sort(_: Change, parts: Parts) -> Parts | None:
-    query = tuple(sorted(parts.query))
-    return parts._replace(query=query) if query != parts.query else None
+def _sort(_: Change, parts: Parts) -> Parts:
+    return parts._replace(query=tuple(sorted(parts.query)))
 
 
-KINDS: dict[str, Callable[[Change, Parts], Parts | None]] = {
+KINDS: dict[str, Callable[[Change, Parts], Parts]] = {
     HTTPS.kind: _https,
     WWW.kind: _drop_host,
     DROP_HOST: _drop_host,
@@ -260,8 +245,8 @@ KINDS: dict[str, Callable[[Change, Parts], Parts | None]] = {
     LOWER.kind: _lower,
     DROP_PATH_PARAMETER: _drop_path_parameter,
     FOLD.kind: _fold,
-    DROP_SEGMENT: _drop_segment,
-    DROP_PAIR: _drop_pair,
+    DROP_SEGMENT: _drop_segments,
+    DROP_PAIR: _drop_segments,
     EXCHANGE_SEGMENT: _exchange_segment,
     SLUG.kind: _drop_slug,
     DROP_LAST: _drop_last,
@@ -275,17 +260,6 @@ KINDS: dict[str, Callable[[Change, Parts], Parts | None]] = {
 
 ORDER = {kind: number for number, kind in enumerate(KINDS)}
 """Places of the kinds in that order."""
-
-_NAMES_OF = {
-    DROP_HOST: 1,
-    DROP_PARAMETER: 1,
-    DROP_PATH_PARAMETER: 1,
-    DROP_LAST: 1,
-    DROP_SEGMENT: 1,
-    DROP_PAIR: 1,
-    DROP_EXTENSION: 1,
-    EXCHANGE_SEGMENT: 2,
-}
 
 _ALWAYS_TRIED = (HTTPS, WWW, LOWER, FOLD, SLUG, SLASH, SORT)
 
@@ -310,7 +284,7 @@ def changes_of(parts: Parts, also: Iterable[Change] = ()) -> dict[Change, Parts]
 def differences(a: Parts, b: Parts) -> tuple[Change, ...] | None:
     """Find the changes that make two URLs equal when they are applied to both.
 
-    None where there are too many, or none that is known.
+    None if there are too many, or none that is known.
     """
     found = [HTTPS] if a.scheme != b.scheme else []
     if a.host != b.host:
@@ -336,12 +310,12 @@ def is_mirror_of_pair(change: Change, a: Parts, b: Parts) -> bool:
 def make_equal(changes: Iterable[Change], parts: Parts) -> Parts:
     """Apply changes to a URL: of a segment that is repeated, only the first is exchanged."""
     for change in sorted(changes, key=lambda one: ORDER[one.kind]):
-        parts = apply(change, parts) or parts
+        parts = KINDS[change.kind](change, parts)
     return parts
 
 
 def value_dropped(a: Parts, b: Parts, change: Change) -> Change | None:
-    """Find the narrower change where one URL has one value of a parameter, the other none."""
+    """Find the narrower change if one URL has one value of a parameter, the other none."""
     if change.kind != DROP_PARAMETER:
         return None
     values = [[one for one in parts.query if name_of(one) == change.what] for parts in (a, b)]

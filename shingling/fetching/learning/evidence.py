@@ -21,11 +21,11 @@ towards the one of the parent, r (1 - p above the root):
 Below such a node, a node without contradictions is judged by the first formula with a p of at most
 `_PRIOR_BESIDE`.
 
-What holds for one path says little about the next: a child adds at most `MAX_PAGES_OF_CHILD` pages
-to the n of its parent, however many it has. The n of a child is that of all its own pages, and of
-what others have added to its parent. The first directories of a site need a page of their own. A
-parameter whose name says which page is meant (`id`, `page`) is judged by what was seen below the
-same first segment.
+What holds for one path is weak evidence for the next: a child adds at most `MAX_PAGES_OF_CHILD`
+pages to the n of its parent, even if it has more. The n of a child is that of all its own pages,
+and of what others have added to its parent. The first directories of a site need a page of their
+own. A parameter whose name says which page is meant (`id`, `page`) is judged by what was seen below
+the same first segment.
 
 **Sites change.** With each page that contradicts, n and k are halved before it is counted:
 k < 2, and ten contradictions outweigh a thousand pages.
@@ -36,7 +36,7 @@ differs among those may be the only one of its kind. So a single contradiction s
 no mirror, and stops the change on the site.
 
 **One page under every URL.** Where all URLs of a path have shown one and the same page (a form to
-log in), contents say nothing: there, each further URL counts as half a page.
+log in), contents are no evidence: there, each further URL counts as half a page.
 """
 
 from __future__ import annotations
@@ -101,10 +101,10 @@ _USUAL_PRIOR = 0.2  # 17 pages
 _RARE_PRIOR = 0.3  # 13 pages
 _CONTENT_PRIOR = 0.05  # 34 pages
 _MIRROR_PRIOR = 0.02  # 48 pages: releases of a manual may differ in one of twelve
-_PRIOR_BESIDE = 0.25  # of a path beside one where the change was contradicted
+_PRIOR_BESIDE = 0.25  # of a path beside one at which the change was contradicted
 
 _WEIGHT_OF_PARENT = 2.0  # pages
-_WEIGHT_OF_URL = 0.5  # pages, where a path has one page under every URL
+_WEIGHT_OF_URL = 0.5  # pages, if a path has one page under every URL
 _FORGOTTEN = 0.5  # share of all evidence, with each contradiction
 _DIRECTORIES_ON_THEIR_OWN = 12  # that need a page of their own, before others are trusted unseen
 _MAX_CONTENTS = 1_024  # of a change, that are known to have been counted
@@ -195,16 +195,16 @@ class Tree:
         """Counts of the whole site."""
         return self.nodes[ROOT]
 
-    def risk(self, chain: Sequence[str]) -> float:
-        """Estimate the share of pages that the change loses at the last node of a chain.
+    def risk(self, path: Sequence[str]) -> float:
+        """Estimate the share of pages that the change loses at the last node of a path.
 
         Args:
-            chain: `chain_of` the path.
+            path: its nodes, by `path_nodes`.
         """
-        if (self.is_of_mirrors and self.root.contradicted) or not self._has_own_page(chain):
+        if (self.is_of_mirrors and self.root.contradicted) or not self._has_own_page(path):
             return 1.0
         prior, rate, risk, agreed = self._prior, 1 - self._prior, 1.0, 0.0
-        for key in chain:
+        for key in path:
             node = self.nodes.get(key)
             if node is None:
                 break
@@ -213,7 +213,7 @@ class Tree:
                     node.agreed + node.contradicted + _WEIGHT_OF_PARENT
                 )
                 prior, risk, agreed = min(prior, _PRIOR_BESIDE), rate, 0.0
-            elif not self._of_path_alone or key != ROOT or len(chain) == 1:
+            elif not self._of_path_alone or key != ROOT or len(path) == 1:
                 beside = max(0.0, agreed - min(node.agreed, MAX_PAGES_OF_CHILD))
                 agreed = node.agreed + beside
                 risk = min(risk, loss(prior, agreed))
@@ -221,42 +221,42 @@ class Tree:
 
     def acts(self, max_risk: float) -> bool:
         """Whether the risk is small enough somewhere."""
-        return any(self.risk(chain_to(key)) <= max_risk for key in self.nodes)
+        return any(self.risk(path_to(key)) <= max_risk for key in self.nodes)
 
-    def _has_own_page(self, chain: Sequence[str]) -> bool:
+    def _has_own_page(self, path: Sequence[str]) -> bool:
         if self._of_path_alone:
-            return chain[min(1, len(chain) - 1)] in self.nodes
-        if len(chain) == 1 or chain[1] in self.nodes:
+            return path[min(1, len(path) - 1)] in self.nodes
+        if len(path) == 1 or path[1] in self.nodes:
             return True
         return len(self.root.children) >= _DIRECTORIES_ON_THEIR_OWN
 
-    def agree(self, chain: Sequence[str], content: int, by_urls: bool = False) -> bool:
+    def agree(self, path: Sequence[str], content: int, count_urls: bool = False) -> bool:
         """Count a page that was the same under two URLs that the change makes equal.
 
         Args:
-            chain: nodes of both.
+            path: nodes of that to which both are reduced.
             content: of the page; each one counts once.
-            by_urls: the path has shown no other page, so that URLs count.
+            count_urls: the path has shown no other page, so that URLs count.
 
         Returns:
             Whether it counts.
         """
         is_new = self._seen.get(content) is None
-        if not is_new and not by_urls:
+        if not is_new and not count_urls:
             return False
         self._seen.put(content, True)
         added = 1.0 if is_new else _WEIGHT_OF_URL
-        for node in reversed(self._nodes_on(chain)):
+        for node in reversed(self._nodes_on(path)):
             before = node.agreed
             node.agreed += added
             added = min(node.agreed, MAX_PAGES_OF_CHILD) - min(before, MAX_PAGES_OF_CHILD)
         return True
 
-    def contradict(self, chain: Sequence[str], content: int, share: float = 1.0) -> bool:
+    def contradict(self, path: Sequence[str], content: int, share: float = 1.0) -> bool:
         """Count a page that the change would have lost; whether it counts.
 
         Args:
-            chain: nodes of both URLs.
+            path: nodes of that to which both URLs are reduced.
             content: of the page; each one counts once.
             share: probability that it was this change, and no other one. Below 1 nothing is held
                 against it, but it needs so much more evidence to be trusted.
@@ -266,7 +266,7 @@ class Tree:
         if before or (before is not None and not is_alone):
             return False
         self._against.put(content, is_alone)
-        for node in self._nodes_on(chain):
+        for node in self._nodes_on(path):
             node.agreed *= _FORGOTTEN if is_alone else 1 - share
             if is_alone:
                 node.contradicted = node.contradicted * _FORGOTTEN + 1
@@ -284,18 +284,18 @@ class Tree:
 
     def load(self, key: str, agreed: int, contradicted: int) -> None:
         """Add what was saved of a node."""
-        chain = chain_to(key)
-        nodes = self._nodes_on(chain)
-        if len(nodes) == len(chain):
+        path = path_to(key)
+        nodes = self._nodes_on(path)
+        if len(nodes) == len(path):
             node = nodes[-1]
             node.agreed += agreed
             node.contradicted += contradicted
             node.saved = node.saved[0] + agreed, node.saved[1] + contradicted
 
-    def _nodes_on(self, chain: Sequence[str]) -> list[Node]:
-        """Nodes of a chain, made where there is room for them."""
+    def _nodes_on(self, path: Sequence[str]) -> list[Node]:
+        """Nodes of a path; those that are missing are made if there is room for them."""
         found: list[Node] = []
-        for key in chain:
+        for key in path:
             node = self.nodes.get(key)
             if node is None:
                 if not self._has_room(found[-1]):
@@ -319,7 +319,7 @@ class Tree:
 
 
 def loss(prior: float, agreed: float) -> float:
-    """Estimate the share of pages that a change loses, where none has contradicted it.
+    """Estimate the share of pages that a change loses, if none has contradicted it.
 
     Args:
         prior: probability that it never loses one, before any was seen.
@@ -329,16 +329,16 @@ def loss(prior: float, agreed: float) -> float:
     return against / (agreed + 2)
 
 
-def chain_of(segments: Sequence[str]) -> tuple[str, ...]:
+def path_nodes(segments: Sequence[str]) -> tuple[str, ...]:
     """Nodes of a path: the root, its first segment, its first two."""
     keys = [ROOT]
-    path = ""
+    key = ""
     for segment in segments[:MAX_DEPTH]:
-        path = f"{path}/{segment.partition(';')[0]}"
-        keys.append(path)
+        key = f"{key}/{segment.partition(';')[0]}"
+        keys.append(key)
     return tuple(keys)
 
 
-def chain_to(key: str) -> tuple[str, ...]:
+def path_to(key: str) -> tuple[str, ...]:
     """Nodes on the way to a node."""
-    return chain_of(key.split("/")[1:] if key != ROOT else ())
+    return path_nodes(key.split("/")[1:] if key != ROOT else ())

@@ -12,7 +12,8 @@ from tldextract import TLDExtract
 
 from shingling.fetching.learning.changes import HOST_LABELS, read_change
 from shingling.fetching.learning.parts import Parts, split
-from shingling.fetching.learning.site import Memory, SiteUrls
+from shingling.fetching.learning.site import SiteUrls
+from shingling.fetching.learning.site_pages import Memory
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -32,7 +33,7 @@ MAX_SITES = 1_000
 MAX_PAGES = 200_000
 """Fetched pages that are remembered of all sites, before whole sites are forgotten."""
 
-_EXPLORED_AT_FIRST = 8  # times as many, where the risk is just small enough
+_EXPLORED_AT_FIRST = 8  # times as many, if the risk is just small enough
 _MAX_CHANGES_KEPT = 100_000  # of forgotten sites, until they are taken
 
 
@@ -46,7 +47,7 @@ class UrlLearner:
         risk: a request is skipped up to this probability of losing something new.
         explore_share: share of skipped requests that is fetched anyway.
         salt: of the crawl: decides which ones are.
-        never: texts of changes that are never made, whatever is seen.
+        never: texts of changes that are never made.
         max_sites, max_pages: bounds.
     """
 
@@ -76,24 +77,20 @@ class UrlLearner:
         return site in self._sites
 
     def load(self, site: str, saved: Sequence[RuleCounts]) -> None:
-        """Add what was saved of a site. Rows that make no sense are passed over."""
+        """Add what was saved of a site, without rows that make no sense."""
         self._site(site).rules.load(saved)
 
     def decide(self, url: str, *, counted: bool = True) -> Skip | None:
-        """Say whether a request would repeat a page; None where it is to be fetched.
+        """Say whether a request would repeat a page; None if it is to be fetched.
 
         Args:
             url: of the request.
             counted: it is a request that is made or skipped now, not only a question.
         """
         parts = split(url)
-        if parts is None:
-            return None
-        site = self._sites.get(site_name(parts))
-        if site is None:
-            return None
-        skip = site.decide(parts, url)
-        if skip is None:
+        site = self._known_site(parts)
+        skip = site.decide(parts, url) if parts and site else None
+        if site is None or skip is None:
             return None
         digest = blake2b(url.encode("utf-8", "replace"), digest_size=4, key=self._salt).digest()
         below = self._explore_below * max(1.0, _EXPLORED_AT_FIRST * skip.risk / self._risk)
@@ -105,7 +102,7 @@ class UrlLearner:
     def form(self, url: str) -> tuple[str, int] | None:
         """Take what a URL has in common with those that the rules make equal to it.
 
-        None where nothing is known of its site.
+        None if nothing is known of its site.
         """
         found = self._reduced(url)
         return found and (found[0], found[1].key)
@@ -116,25 +113,23 @@ class UrlLearner:
         return {step.change.text for step in found[1].steps} if found else set()
 
     def _reduced(self, url: str) -> tuple[str, Reduced] | None:
-        """Name of the site of a URL, and what its rules make of it; None where it is not known."""
+        """Name of the site of a URL, and what its rules make of it; None if it is not known."""
         parts = split(url)
-        site = parts and self._sites.get(site_name(parts))
+        site = self._known_site(parts)
         return (site.name, site.rules.reduce(parts)) if parts and site else None
 
-    def note(
-        self, page: FetchedPage, skip: Skip | None = None, *, counts: bool = True
-    ) -> list[Contradiction]:
+    def _known_site(self, parts: Parts | None) -> SiteUrls | None:
+        return parts and self._sites.get(site_name(parts))
+
+    def note(self, page: FetchedPage, skip: Skip | None = None) -> list[Contradiction]:
         """Learn from a fetched page.
 
         Args:
             page: what was fetched, with status 200.
-            skip: the decision under which it was fetched anyway: explored, or observed.
-            counts: it becomes evidence. Without it nothing is learned, and what is returned says
-                only whether `skip` would have lost this page.
+            skip: the decision under which it was fetched anyway, because it was explored.
 
         Returns:
-            Rules that do not hold any more: what they have skipped, below the node, is to be
-            fetched.
+            Rules that do not hold any more: what they have skipped is to be decided again.
         """
         parts = split(page.url)
         if parts is None:
@@ -142,24 +137,31 @@ class UrlLearner:
         name = site_name(parts)
         site = self._site(name)
         before = site.pages
-        found = site.note(_of_site(page, name), skip, counts)
+        found = site.note(_of_site(page, name), skip)
         self._pages += site.pages - before
         while self._pages > self._max_pages and len(self._sites) > 1:
             self._forget()
         return found
 
-    def second_looks(self) -> list[str]:
-        """Take the URLs of pages that are to be fetched once more, for `note_again`."""
-        return [url for site in self._sites.values() for url in site.second_looks()]
+    def would_lose(self, page: FetchedPage, skip: Skip) -> bool:
+        """Whether a decision would have lost a page that was fetched anyway; learns no rule."""
+        parts = split(page.url)
+        if parts is None:
+            return False
+        name = site_name(parts)
+        return self._site(name).would_lose(_of_site(page, name), skip)
 
-    def note_again(self, url: str, page: FetchedPage | None) -> list[Contradiction]:
-        """Learn from a second look at a page; None where it could not be fetched."""
-        parts = split(url)
-        site = parts and self._sites.get(site_name(parts))
-        return site.note_again(url, page) if site else []
+    def refetches(self) -> list[str]:
+        """Take the URLs of pages that are to be fetched again, for `note_refetch`."""
+        return [url for site in self._sites.values() for url in site.refetches()]
+
+    def note_refetch(self, url: str, page: FetchedPage | None) -> list[Contradiction]:
+        """Learn from a page that was fetched again; None if it could not be."""
+        site = self._known_site(split(url))
+        return site.note_refetch(url, page) if site else []
 
     def settle(self) -> list[Contradiction]:
-        """Judge what could not be judged before all was fetched."""
+        """Decide what could not be decided before all was fetched."""
         return [one for site in self._sites.values() for one in site.settle()]
 
     def take_changes(self) -> list[RuleCounts]:

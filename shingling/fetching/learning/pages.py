@@ -19,11 +19,11 @@ class FetchedPage:
     Args:
         url: final URL of the response.
         requested: URLs that were redirected to it, the first one first.
-        signature: of its main text; None where it has none.
+        signature: of its main text; None if it has none.
         text: the main text; without it, pages are the same only if all their words are.
         links: URLs of the requests that the callback yielded, at most `MAX_LINKS`.
         title: of the page.
-        has_other_fields: whether its item says something else than that of a page with its text.
+        has_other_fields: whether its item differs in a field from that of a page with its text.
         has_changed: whether it has another text than in an earlier crawl.
         is_from_elsewhere: whether its URL was found on a page of another site. It may be made up,
             and teaches nothing.
@@ -58,11 +58,10 @@ class Skip:
 
 
 class Contradiction(NamedTuple):
-    """A rule that does not hold, at a node and below it."""
+    """A change that does not act any more below some path of a site."""
 
     site: str
     change: str
-    node: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""A URL in bounded parts, and back."""
+"""A URL in bounded parts."""
 
 from __future__ import annotations
 
@@ -31,18 +31,10 @@ class Parts(NamedTuple):
     slash: bool
     query: tuple[str, ...]
 
-    def url(self) -> str:
-        """Write the URL."""
-        path = "/".join(self.segments)
-        if self.slash and path:
-            path += "/"
-        query = "&".join(self.query)
-        return f"{self.scheme}://{self.host}/{path}{'?' if query else ''}{query}"
-
 
 @lru_cache(_MAX_SPLIT)
 def split(url: str) -> Parts | None:
-    """Cut a URL into its parts; None where it is too long, has too many, or is not of the web.
+    """Cut a URL into its parts; None if it is too long, has too many, or is not of the web.
 
     URLs with a user name are not split either: what they hold must not be shown.
     """

@@ -26,7 +26,7 @@ class Recent(Generic[_K, _V]):
         self._old: dict[_K, _V] = {}
 
     def get(self, key: _K) -> _V | None:
-        """Value of a key; None where it is not known, or forgotten."""
+        """Value of a key; None if it is not known, or forgotten."""
         value = self._new.get(key)
         return self._old.get(key) if value is None else value
 
@@ -58,7 +58,7 @@ class Table:
         self._places = np.zeros(2 << bits, np.int64).data  # hash, value, hash, value ...
 
     def get(self, key: int) -> int | None:
-        """Value of a hash; None where it is not known, or forgotten."""
+        """Value of a hash; None if it is not known, or forgotten."""
         at = 2 * (key & self._mask)
         return self._places[at + 1] if self._places[at] == key else None
 

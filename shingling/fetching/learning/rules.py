@@ -21,7 +21,7 @@ from shingling.fetching.learning.changes import (
     path_parameters,
     read_change,
 )
-from shingling.fetching.learning.evidence import ROOT, Tree, chain_of, chain_to
+from shingling.fetching.learning.evidence import ROOT, Tree, path_nodes, path_to
 from shingling.fetching.learning.pages import RuleCounts, UrlRule
 from shingling.fetching.learning.parts import Parts, name_of
 from shingling.fetching.learning.recent import Recent
@@ -72,7 +72,7 @@ class SiteRules:
 
     Args:
         max_risk: a change acts up to this expected share of lost pages.
-        never: changes that never act, whatever is seen.
+        never: changes that never act.
     """
 
     def __init__(self, max_risk: float, never: frozenset[Change] = frozenset()) -> None:
@@ -87,10 +87,10 @@ class SiteRules:
         self._new_counts: Counter[tuple[Change, bool]] = Counter()
         self._reduced: Recent[Parts, Reduced] = Recent(_MAX_REDUCED)
 
-    def risk(self, change: Change, chain: tuple[str, ...]) -> float:
-        """Estimate the share of pages that a change loses at a path; 1 where nothing is known."""
+    def risk(self, change: Change, path: tuple[str, ...]) -> float:
+        """Estimate the share of pages that a change loses at a path; 1 if nothing is known."""
         tree = self.trees.get(change)
-        return tree.risk(chain) if tree else 1.0
+        return tree.risk(path) if tree else 1.0
 
     def reduce(self, parts: Parts, also: Collection[Change] = ()) -> Reduced:
         """Apply to a URL all changes whose risk is small enough, and some others in any case."""
@@ -104,20 +104,20 @@ class SiteRules:
 
     def _reduce(self, parts: Parts, also: Collection[Change]) -> Reduced:
         steps: list[Step] = []
-        for _ in range(_MAX_STEPS_OF_PATH):
-            for change in self._may_change(parts, also):
-                changed = apply(change, parts)
-                if changed is None:
-                    continue
-                chain = chain_of(changed.segments)
-                risk = self.risk(change, chain)
-                if risk <= self._max_risk or change in also:
-                    steps.append(Step(change, _dropped(parts, changed), risk))
-                    parts = changed
-                    break
-            else:
-                break
+        while len(steps) < _MAX_STEPS_OF_PATH and (found := self._first_step(parts, also)):
+            parts, step = found
+            steps.append(step)
         return Reduced(self._reduce_query(parts, also, steps), tuple(steps))
+
+    def _first_step(self, parts: Parts, also: Collection[Change]) -> tuple[Parts, Step] | None:
+        """Apply the first change that may be applied to all but the query."""
+        for change in self._may_change(parts, also):
+            changed = apply(change, parts)
+            if changed is not None:
+                risk = self.risk(change, path_nodes(changed.segments))
+                if risk <= self._max_risk or change in also:
+                    return changed, Step(change, _dropped(parts, changed), risk)
+        return None
 
     def _may_change(self, parts: Parts, also: Iterable[Change]) -> Iterator[Change]:
         """Yield the changes that may be applied to all but the query."""
@@ -134,80 +134,83 @@ class SiteRules:
     def _reduce_query(self, parts: Parts, also: Collection[Change], steps: list[Step]) -> Parts:
         if not parts.query:
             return parts
-        chain = chain_of(parts.segments)
+        path = path_nodes(parts.segments)
         kept = []
-        for one in parts.query:
-            name, _, value = one.partition("=")
-            for change in (Change(DROP_PARAMETER, name), Change(DROP_VALUE, name, value)):
-                if change not in self._acting and change not in also:
-                    continue
-                risk = self.risk(change, chain)
-                if risk <= self._max_risk or change in also:
-                    steps.append(Step(change, one, risk))
-                    break
+        for parameter in parts.query:
+            if step := self._drop(parameter, path, also):
+                steps.append(step)
             else:
-                kept.append(one)
+                kept.append(parameter)
         query, ordered = tuple(kept), tuple(sorted(kept))
         if query != ordered:
-            risk = self.risk(SORT, chain)
+            risk = self.risk(SORT, path)
             if risk <= self._max_risk or SORT in also:
                 steps.append(Step(SORT, "&".join(map(name_of, query)), risk))
                 query = ordered
         return parts._replace(query=query)
 
+    def _drop(self, parameter: str, path: tuple[str, ...], also: Collection[Change]) -> Step | None:
+        """Drop a parameter of a query, or its value; None if it stays."""
+        name, _, value = parameter.partition("=")
+        for change in (Change(DROP_PARAMETER, name), Change(DROP_VALUE, name, value)):
+            if change in self._acting or change in also:
+                risk = self.risk(change, path)
+                if risk <= self._max_risk or change in also:
+                    return Step(change, parameter, risk)
+        return None
+
     def agree(
-        self, change: Change, chain: tuple[str, ...], content: int, by_urls: bool = False
+        self, change: Change, path: tuple[str, ...], content: int, count_urls: bool = False
     ) -> bool:
         """Count a page that was the same; whether the change acts from now on.
 
         Args:
             change: that makes two URLs equal.
-            chain: nodes of them.
+            path: nodes of them.
             content: of the page; each one counts once.
-            by_urls: the path has shown no other page, so that URLs count.
+            count_urls: the path has shown no other page, so that URLs count.
         """
         tree = self._tree(change)
         if tree is None:
             return False
-        if max(tree.risk(chain[:1]), tree.risk(chain)) <= self._max_risk:
-            tree.agree(chain, content, by_urls)
+        if max(tree.risk(path[:1]), tree.risk(path)) <= self._max_risk:
+            tree.agree(path, content, count_urls)
             return False
-        before = self._acts_on(change, chain)
-        if not tree.agree(chain, content, by_urls) or before == self._acts_on(change, chain):
+        before = self._acts_on(tree, path)
+        if not tree.agree(path, content, count_urls) or before == self._acts_on(tree, path):
             return False
         self._renew([change])
         return True
 
-    def _acts_on(self, change: Change, chain: tuple[str, ...]) -> list[list[str]]:
-        """For each node of a chain, where a change is applied: there, and right below it."""
-        tree, found = self.trees[change], list[list[str]]()
-        for end, key in enumerate(chain, 1):
-            above, node = chain[:end], tree.nodes.get(key)
-            chains = [above, *((*above, child) for child in (node.children if node else ()))]
-            found.append([one[-1] for one in chains if tree.risk(one) <= self._max_risk])
+    def _acts_on(self, tree: Tree, path: tuple[str, ...]) -> set[tuple[int, str]]:
+        """Find the nodes at which a change acts: at each depth of a path, and right below it."""
+        found: set[tuple[int, str]] = set()
+        for depth, key in enumerate(path, 1):
+            above, node = path[:depth], tree.nodes.get(key)
+            paths = [above, *((*above, child) for child in (node.children if node else ()))]
+            found |= {(depth, one[-1]) for one in paths if tree.risk(one) <= self._max_risk}
         return found
 
     def contradict(
-        self, change: Change, chain: tuple[str, ...], content: int, share: float = 1.0
-    ) -> str | None:
-        """Count a page that would have been lost; the node where the change stops to act.
+        self, change: Change, path: tuple[str, ...], content: int, share: float = 1.0
+    ) -> bool:
+        """Count a page that would have been lost; whether the change stops to act somewhere.
 
         Args:
             change: that makes two URLs equal.
-            chain: nodes of them.
+            path: nodes of them.
             content: of the page; each one counts once.
             share: probability that it was this change, and no other one, that has lost it.
         """
         tree = self._tree(change)
         if tree is None:
-            return None
-        before = self._acts_on(change, chain) if change in self._acting else None
-        if not tree.contradict(chain, content, share) or before is None:
-            return None
+            return False
+        is_acting = change in self._acting
+        before = self._acts_on(tree, path) if is_acting else set()
+        if not tree.contradict(path, content, share) or not is_acting:
+            return False
         self._renew([change])
-        after = self._acts_on(change, chain)
-        pairs = zip(chain, before, after, strict=True)
-        return next((key for key, one, two in pairs if {*one} - {*two}), None)
+        return not before <= self._acts_on(tree, path)
 
     def count(self, skip: Skip) -> None:
         """Count a request that is skipped, or explored."""
@@ -219,16 +222,12 @@ class SiteRules:
         """Add what was saved. Rows that make no sense are passed over."""
         for row in saved:
             change = read_change(row.change)
-            if change is None or not row.node.startswith(ROOT):
-                continue
-            if len(row.node) > _MAX_NODE_CHARACTERS:
-                continue
-            tree = self._tree(change)
-            if tree is None:
-                continue
-            tree.load(row.node, max(0, row.agreed), max(0, row.contradicted))
-            self._counts[change, False] += row.saved
-            self._counts[change, True] += row.explored
+            is_path = row.node.startswith(ROOT) and len(row.node) <= _MAX_NODE_CHARACTERS
+            tree = self._tree(change) if change and is_path else None
+            if change and tree:
+                tree.load(row.node, max(0, row.agreed), max(0, row.contradicted))
+                self._counts[change, False] += row.saved
+                self._counts[change, True] += row.explored
         self._renew(self.trees)
 
     def take_changes(self, site: str) -> list[RuleCounts]:
@@ -251,12 +250,12 @@ class SiteRules:
         found = []
         total = self._counts + self._new_counts
         for change, tree in sorted(self.trees.items()):
-            for node, counts in sorted(tree.nodes.items()):
-                risk = tree.risk(chain_to(node))
-                pages = (counts.agreed, counts.contradicted)
-                requests = (total[change, False], total[change, True]) if node == ROOT else (0, 0)
-                acts = risk <= self._max_risk
-                found.append(UrlRule(site, change.text, node, *pages, risk, acts, *requests))
+            requests = total[change, False], total[change, True]
+            for key, node in sorted(tree.nodes.items()):
+                risk = tree.risk(path_to(key))
+                counts = (node.agreed, node.contradicted, risk, risk <= self._max_risk)
+                of_site = requests if key == ROOT else (0, 0)
+                found.append(UrlRule(site, change.text, key, *counts, *of_site))
         return found
 
     def _tree(self, change: Change) -> Tree | None:
@@ -275,8 +274,10 @@ class SiteRules:
         before = frozenset(self._acting)
         self._acting &= self.trees.keys()
         for change in changes:
-            acts = self.trees[change].acts(self._max_risk)
-            (self._acting.add if acts else self._acting.discard)(change)
+            if self.trees[change].acts(self._max_risk):
+                self._acting.add(change)
+            else:
+                self._acting.discard(change)
         if self._acting == before:
             return
         self._of_path, self._by_segment = [], {}

@@ -7,15 +7,16 @@ import logging
 from collections import deque
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
 
 from shingling.errors import ShinglingError, StoreError
 from shingling.extraction.pages import Extraction
 from shingling.plugin.items.documents import Document, Kind, Skipped
-from shingling.plugin.items.extracting import DocumentExtractor, detached_task
+from shingling.plugin.items.extracting import DocumentExtractor
 from shingling.plugin.items.store_thread import StoreThread
 from shingling.plugin.middleware import BacklogMiddleware, SourceMiddleware, is_parse_command
+from shingling.plugin.waiting import SharedTasks, detached_task, ends_within
 from shingling.store import Verdict
 
 if TYPE_CHECKING:
@@ -30,8 +31,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_MAX_TURN_SECONDS = 0.5  # that a document waits for those before it, while there is a slow page
-
+_MAX_TURN_SECONDS = 0.5  # for which a document waits for those before it, if one of them is slow
 
 _ALWAYS_SHOWN = ("known_bodies", "time/read", "time/store", "batches")
 
@@ -56,10 +56,10 @@ class Checker:
         crawler: whose responses they come from.
         settings: of the crawl.
         report: hears of every document.
-        worker: a worker process that was started before; None where there is none.
+        worker: a worker process that was started before; None if there is none.
 
     Attributes:
-        tell: is told the verdict on the page of a response, where something wants to know.
+        tell: is told the verdict on the page of a response, if something wants to know.
     """
 
     def __init__(
@@ -75,20 +75,19 @@ class Checker:
         self._store = StoreThread(settings, gone)
         self._extractor: DocumentExtractor | None = None
         self._starting: asyncio.Task[DocumentExtractor] | None = None
-        # Outcomes by URL, for the items that stand for the same page.
-        self._pages: WeakKeyDictionary[Response, dict[str, asyncio.Task[Outcome]]] = (
-            WeakKeyDictionary()
-        )
+        self._pages = SharedTasks[Outcome]()  # for the items that stand for the same page
         self._last_turn: asyncio.Future[None] | None = None
         self.tell: Callable[[Response, Verdict | None], None] | None = None
 
     async def opened(self) -> tuple[DocumentExtractor, StoreThread]:
-        """Open the store and start a worker, unless a document has done so.
+        """Open the store and start a worker, unless that was done.
 
         Raises:
             NotStartedError: the store cannot be opened.
         """
-        return await self._started(), self._store
+        if self._starting is None:
+            self._starting = detached_task(self._start())
+        return await asyncio.shield(self._starting), self._store
 
     async def check(
         self, document: Document, response: Response | None, *, again: bool = False
@@ -97,7 +96,7 @@ class Checker:
 
         Args:
             document: what is decided.
-            response: that it came from; None where there is none.
+            response: that it came from; None if there is none.
             again: it was decided before, but its original has been withdrawn since.
 
         Raises:
@@ -107,32 +106,27 @@ class Checker:
         if again:
             outcome = await self._check(document, response)
             verdict = outcome.verdict
-            if verdict.status == "unchanged":  # since it was stored a moment ago
+            if verdict.status == "unchanged":  # because it was stored a moment ago
                 return replace(outcome, verdict=replace(verdict, status="new"))
             return outcome
         if document.kind is Kind.ITEM or response is None:
             return await self._check(document, response)
         assert document.url is not None
-        pages = self._pages.setdefault(response, {})
-        if document.url not in pages:
-            pages[document.url] = detached_task(self._check(document, response))
-        return await asyncio.shield(pages[document.url])
+        check = partial(self._check, document, response)
+        return await self._pages.result(response, document.url, check)
 
     async def _check(self, document: Document, response: Response | None) -> Outcome:
-        with self._backlog.document():
-            return await self._decided(document, response)
-
-    async def _decided(self, document: Document, response: Response | None) -> Outcome:
-        async with self._in_turn():
-            extractor = await self._started()
-            extracted = await extractor.extract(document, response)
-        # Without another await in between, so that the order is that of the turns.
-        if isinstance(extracted, Skipped):
-            url = response.url if response is not None else document.url or ""
-            outcome = Outcome(Verdict("skipped", reason=extracted.reason), url)
-        else:
-            page, extraction = extracted
-            outcome = Outcome(await self._store.check(page), page.url, extraction)
+        with self._backlog.documents.one():
+            async with self._in_turn():
+                extractor, store = await self.opened()
+                extracted = await extractor.extract(document, response)
+            # Without another await in between, so that the order is that of the turns.
+            if isinstance(extracted, Skipped):
+                url = response.url if response is not None else document.url or ""
+                outcome = Outcome(Verdict("skipped", reason=extracted.reason), url)
+            else:
+                page, extraction = extracted
+                outcome = Outcome(await store.check(page), page.url, extraction)
         signature = outcome.extraction.signature
         self._report.decided(outcome.verdict, None if signature is None else signature.words)
         if self.tell is not None and response is not None and document.source is None:
@@ -149,20 +143,14 @@ class Checker:
         """
         before, mine = self._last_turn, asyncio.get_running_loop().create_future()
         self._last_turn = mine
-        with self._store.expecting():
+        with self._store.expected.one():
             try:
                 yield
             finally:
-                while before is not None and not before.done():
-                    await asyncio.wait([before], timeout=_MAX_TURN_SECONDS)
+                while before is not None and not await ends_within(before, _MAX_TURN_SECONDS):
                     if self._extractor is not None and self._extractor.pool.has_slow_page:
                         break
                 mine.set_result(None)
-
-    async def _started(self) -> DocumentExtractor:
-        if self._starting is None:
-            self._starting = detached_task(self._start())
-        return await asyncio.shield(self._starting)
 
     async def _start(self) -> DocumentExtractor:
         """Open the store, while the first worker starts."""
@@ -204,7 +192,7 @@ class Checker:
                 self._crawler.stats.set_value(f"dedup/{name}", value)
         if missing := self._extractor.main_texts_missing:
             logger.info(
-                "Dedup: trafilatura gave no main text of %d of %d pages, in time; their items have"
+                "Dedup: trafilatura found no main text in time for %d of %d pages; their items have"
                 " the text that was compared",
                 missing,
                 self._extractor.main_texts,

@@ -22,6 +22,7 @@ from shingling.plugin.items.documents import (
 )
 from shingling.plugin.middleware import close_spider
 from shingling.plugin.report import DuplicatePage
+from shingling.plugin.waiting import ends_within
 from shingling.rules.reasons import Reason
 from shingling.store import Verdict, safe_url
 
@@ -93,8 +94,11 @@ class ItemDecider:
             document = self._document_of(item, source)
             outcome = await self._outcome_of(document, response)
         except Exception as error:  # an item is never lost because this plugin failed
-            return self._keep_undecided(item, response, error)
-        if outcome.verdict.is_duplicate and self._may_drop(document):
+            self._fail(error, response)
+            verdict = Verdict("skipped", reason=Reason.ERROR)
+            self._tag(item, {**verdict.as_dict(), "error": _line(error)})
+            return item
+        if self._drops(document, outcome.verdict):
             self._report.dropped(outcome.verdict, outcome.url)
             raise DuplicatePage(outcome.verdict, "DEBUG" if self._settings.debug else _NEVER_LOGGED)
         return await self._keep(item, document, outcome, response)
@@ -121,18 +125,18 @@ class ItemDecider:
             return Outcome(verdict, "" if response is None else response.url)
         outcome = await self.checker.check(document, response)
         for _ in range(_MAX_LOST_ORIGINALS):
-            original = outcome.verdict.original
-            if original is None or not outcome.verdict.is_duplicate or not self._may_drop(document):
+            verdict = outcome.verdict
+            if not self._drops(document, verdict) or verdict.original is None:
                 break
-            if await self._deliveries.comes_out(original):
+            if await self._deliveries.comes_out(verdict.original):
                 break
             outcome = await self.checker.check(document, response, again=True)
         return outcome
 
-    def _may_drop(self, document: Document | Skipped) -> bool:
-        return self._action == "drop" and (
-            not _is_list(document) or self._settings.multi_item_pages == "drop"
-        )
+    def _drops(self, document: Document | Skipped, verdict: Verdict) -> bool:
+        """Whether the item of a document is dropped because of the verdict on it."""
+        may_drop = not _is_list(document) or self._settings.multi_item_pages == "drop"
+        return self._action == "drop" and verdict.is_duplicate and may_drop
 
     async def _keep(
         self,
@@ -155,13 +159,6 @@ class ItemDecider:
         self._tag(item, result)
         return item
 
-    def _keep_undecided(self, item: Any, response: Response | None, error: Exception) -> Any:
-        """Let an item go on on which this plugin failed."""
-        self._fail(error, response)
-        verdict = Verdict("skipped", reason=Reason.ERROR)
-        self._tag(item, {**verdict.as_dict(), "error": _line(error)})
-        return item
-
     async def _fill(
         self, item: Any, document: Document, extraction: Extraction, response: Response | None
     ) -> None:
@@ -178,7 +175,7 @@ class ItemDecider:
             self._put(item, name, value)
 
     def _tag(self, item: Any, result: dict[str, Any]) -> None:
-        """Put the result into the item: always with `tag`, where declared with `drop`."""
+        """Put the result into the item: always with `tag`, if declared with `drop`."""
         if self._action == "observe" or not ItemAdapter.is_item(item):
             return
         field = self._settings.result_field
@@ -203,13 +200,13 @@ class ItemDecider:
             self._report.warn_once(
                 "lists",
                 f"A response ({url[:500]}) has several items without a text of their own. Such"
-                " items are kept, whatever the verdict on their page: give them a text"
+                " items are kept, even if their page is a duplicate: give them a text"
                 " (DEDUP_TEXT_FIELD) to compare each by itself, or set DEDUP_MULTI_ITEM_PAGES ="
                 ' "drop" to drop all items of a page that is a duplicate.',
             )
 
     def _fail(self, error: Exception, response: Response | None) -> None:
-        """Count and log an error of dedup itself, and close the crawl where that is wanted."""
+        """Count and log an error of dedup itself, and close the crawl if that is wanted."""
         added = self._report.failed(error)
         if isinstance(error, NotStartedError):
             self._report.error_once(str(error))
@@ -274,8 +271,7 @@ class Deliveries:
         has_come_out = self._under_way.get(url)
         if has_come_out is None:
             return url not in self._lost
-        await asyncio.wait([has_come_out], timeout=self._max_wait)
-        return has_come_out.result() if has_come_out.done() else True
+        return not await ends_within(has_come_out, self._max_wait) or has_come_out.result()
 
     async def _ended(self, signal: object) -> None:
         """Note what has become of the item of an original, and withdraw one that was lost."""

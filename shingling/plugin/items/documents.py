@@ -16,8 +16,8 @@ A verdict is on a *document*, and an item is dropped only for its own document:
 6. An item has text of its own in a field that is named, or in one that holds most of the main text
    of its page and little else. Such an item is a document, any other one a record of its page:
    what else they say is compared in another way.
-7. Items of a response whose status is not 2xx are kept, whatever they have, with the reason
-   `http_status`: the page is not the one that was asked for.
+7. All items of a response whose status is not 2xx are kept, with the reason `http_status`: the
+   page is not the one that was asked for.
 """
 
 from __future__ import annotations
@@ -75,11 +75,11 @@ class Document:
         source: URL of the response that it is a part of; None for pages, and for the only item of
             a response.
         title: the item's own; None takes the page's.
-        text: the item's own main text; None where the main text is still in HTML.
+        text: the item's own main text; None if the main text is still in HTML.
         html: the item's own HTML; None takes the body of the response.
         canonical: URL that the page must declare as canonical, because nothing else says that it is
-            the page's; None where there is no doubt.
-        own_fields: what else the item says; None where it is one of several of a page.
+            the page's; None if there is no doubt.
+        own_fields: what else the item says; None if it is one of several of a page.
         strings: of its fields, by name, which may hold the main text of its page.
     """
 
@@ -111,7 +111,7 @@ def choose_document(
 
     Args:
         item: of any class that itemadapter knows.
-        source: where the item came from; None where that is not known.
+        source: where the item came from; None if that is not known.
         settings: name its fields.
         urls_before: URLs that documents of its response have; that of the item is added.
         began: when the crawl began, seconds since 1970.
@@ -149,7 +149,7 @@ def choose_document(
 
 
 def own_document(adapter: ItemAdapter, settings: DedupSettings) -> Document:
-    """Take what an item says of itself, whatever the types of its fields are."""
+    """Read URL, title, text and HTML of an item, from fields of any types."""
     return Document(
         Kind.ITEM,
         url=_url(adapter.get(settings.url_field)),
@@ -301,7 +301,7 @@ def _joined(response: Response, url: str | None) -> str | None:
 
 
 def _split(url: str) -> tuple[str, str, dict[str, list[str]]] | None:
-    """Host, path and parameters of a URL; None where it has none."""
+    """Host, path and parameters of a URL; None if it has none."""
     if len(url) > MAX_URL_CHARS:
         return None
     try:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from contextvars import Context
 from dataclasses import replace
 from functools import partial
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
-from weakref import WeakKeyDictionary
+from typing import TYPE_CHECKING, NamedTuple
 
 from w3lib.encoding import http_content_type_encoding
 
@@ -26,13 +24,14 @@ from shingling.plugin.items.documents import (
     is_same_page,
     text_fields,
 )
+from shingling.plugin.waiting import SharedTasks
 from shingling.rules import DEFAULT_EXTRACTOR
 from shingling.rules.reasons import Reason
 from shingling.store import Page, safe_url
 from shingling.store.known import page_by_url, pages_by_body
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Sequence
+    from collections.abc import Sequence
 
     from scrapy.http import Response
 
@@ -40,8 +39,6 @@ if TYPE_CHECKING:
     from shingling.plugin.items.store_thread import StoreThread
     from shingling.plugin.settings import DedupSettings
     from shingling.sketch import Scheme
-
-_T = TypeVar("_T")
 
 _COMPARED_ONLY = DEFAULT_EXTRACTOR  # its texts are not for people
 
@@ -51,13 +48,12 @@ class Body(NamedTuple):
 
     Args:
         extraction: what was extracted from it.
-        key: hash of the body, and of how it is extracted; None where texts are not kept.
-        is_new: whether the store should keep the key with the page.
+        new_key: hash of the body, and of how it is extracted, which the store should keep with the
+            page; None if it has it, or keeps no texts.
     """
 
     extraction: Extraction
-    key: bytes | None = None
-    is_new: bool = False
+    new_key: bytes | None = None
 
 
 class DocumentExtractor:
@@ -71,7 +67,7 @@ class DocumentExtractor:
         scheme: to sign with.
         spider: its name.
         store: of the texts of known bodies.
-        first: a worker process that was started before; None where there is none.
+        first: a worker process that was started before; None if there is none.
     """
 
     def __init__(
@@ -99,11 +95,9 @@ class DocumentExtractor:
         self._known_bodies = 0  # pages that did not have to be extracted
         self.main_texts = 0  # that trafilatura was asked for
         self.main_texts_missing = 0  # of these, that it did not give
-        # Bodies of responses by the URL that they are stored under, and what pages say of
-        # themselves: their items, and whoever learns from pages, share them.
-        self._bodies: WeakKeyDictionary[Response, dict[str, asyncio.Task[Body]]]
-        self._bodies = WeakKeyDictionary()
-        self._heads: WeakKeyDictionary[Response, asyncio.Task[Head]] = WeakKeyDictionary()
+        # Of responses, by the URL that they are stored under: the items of a page share them, and
+        # what learns from pages.
+        self._bodies, self._heads = SharedTasks[Body](), SharedTasks[Head]()
 
     async def extract(
         self, document: Document, response: Response | None
@@ -112,7 +106,7 @@ class DocumentExtractor:
 
         Args:
             document: of an item.
-            response: that it came from; None where there is none.
+            response: that it came from; None if there is none.
 
         Returns:
             The page that the store is to check and what was extracted, or why the document is
@@ -148,7 +142,7 @@ class DocumentExtractor:
             scope=self._scope(url),
             reason=extraction.reason,
             # What the store knows of a body is what was extracted from it: not the item's title.
-            body_key=body.key if body.is_new and document.title is None else None,
+            body_key=body.new_key if document.title is None else None,
             fields=own,
             learns_template=document.kind is not Kind.ITEM
             or response is None
@@ -157,7 +151,7 @@ class DocumentExtractor:
         return page, extraction
 
     async def page(self, response: Response) -> Extraction | None:
-        """Extract the page of a response; None where it is not HTML, or too large."""
+        """Extract the page of a response; None if it is not HTML, or too large."""
         fetched = fetched_page(response)
         if fetched is None or len(fetched.body) > self._settings.max_bytes:
             return None
@@ -166,16 +160,16 @@ class DocumentExtractor:
     async def main_text(
         self, document: Document, response: Response | None, extraction: Extraction
     ) -> str | None:
-        """Text that people read: trafilatura's, where the compared one is for comparing only.
+        """Text that people read: trafilatura's, if the compared one is for comparing only.
 
         Args:
             document: of an item that is kept.
-            response: that it came from; None where there is none.
+            response: that it came from; None if there is none.
             extraction: of the document, as it was compared.
 
         Returns:
-            The compared text where trafilatura finds none or takes too long; `main_texts` counts
-            how often it was asked, and `main_texts_missing` how often in vain.
+            The compared text if trafilatura finds none or takes too long; `main_texts` counts how
+            often it was asked, and `main_texts_missing` how often in vain.
         """
         if extraction.prepared is None or self._settings.extractor != _COMPARED_ONLY:
             return extraction.text
@@ -185,7 +179,7 @@ class DocumentExtractor:
         text = None
         self.main_texts += 1
         if isinstance(fetched, Fetched):
-            with suppress(Exception):  # the item goes on, whatever it is
+            with suppress(Exception):  # the item goes on without it
                 text = await self.pool.main_text(fetched)
         if text is None:
             self.main_texts_missing += 1
@@ -193,7 +187,7 @@ class DocumentExtractor:
         return text
 
     def stats(self) -> dict[str, float]:
-        """Count what a crawl says of its extractions at its end, by stats key."""
+        """Stats of the extractions of a crawl, by key."""
         return {
             "known_bodies": self._known_bodies,
             "not_tried_again": self.pool.not_tried_again,
@@ -219,10 +213,7 @@ class DocumentExtractor:
 
     async def _shared_body(self, fetched: Fetched, url: str, response: Response) -> Body:
         """Extract the body of a response once, for all that ask for it under a URL."""
-        tasks = self._bodies.setdefault(response, {})
-        if url not in tasks:
-            tasks[url] = detached_task(self._known_or_new(fetched, url))
-        return await asyncio.shield(tasks[url])
+        return await self._bodies.result(response, url, partial(self._known_or_new, fetched, url))
 
     async def _known_or_new(self, fetched: Fetched, url: str) -> Body:
         """Take what was extracted from a body before, or extract it."""
@@ -231,18 +222,18 @@ class DocumentExtractor:
         key = self._extractor.body_key(fetched) if has_key else None
         if key is not None:
             page = None
-            # Otherwise the check, which needs the database, waits for it or says what is wrong.
+            # If it fails, so does the check, which waits for the database or reports the error.
             with suppress(StoreError):
                 page = await self._page_by_body(key)
             if page is not None and page.signature is not None:
                 self._known_bodies += 1
                 is_kept = (page.url, page.scope) == (safe_url(url), self._scope(url))
-                return Body(_extraction_of(page), key, is_new=not is_kept)
+                return Body(_extraction_of(page), None if is_kept else key)
         try:
             extraction = await self.pool.extract(fetched)
         except ExtractionError as error:
             extraction = Extraction(reason=error.reason)
-        return Body(extraction, key, is_new=key is not None)
+        return Body(extraction, key)
 
     async def _page_by_body(self, key: bytes) -> Page | None:
         """Find what was extracted from a body before; keys that come meanwhile are read at once.
@@ -268,11 +259,10 @@ class DocumentExtractor:
 
     async def _head(self, response: Response) -> Head:
         """Title, language and canonical URL of a page; its items share them."""
-        if response not in self._heads:
-            self._heads[response] = detached_task(self._extract_head(fetched_page(response)))
-        return await asyncio.shield(self._heads[response])
+        return await self._heads.result(response, "", partial(self._extract_head, response))
 
-    async def _extract_head(self, fetched: Fetched | None) -> Head:
+    async def _extract_head(self, response: Response) -> Head:
+        fetched = fetched_page(response)
         if fetched is None:
             return Head()
         try:
@@ -284,20 +274,12 @@ class DocumentExtractor:
         return self._settings.scope_of(url, self._spider)
 
 
-def detached_task(work: Coroutine[Any, Any, _T]) -> asyncio.Task[_T]:
-    """Start a task whose context is empty: that of the item has the response in it.
-
-    A task that is kept for as long as its response would keep the response for good.
-    """
-    return asyncio.create_task(work, context=Context())
-
-
 def fetched_for(document: Document, response: Response | None, max_bytes: int) -> Fetched | Skipped:
     """Choose what a document is extracted from.
 
     Args:
         document: with or without a content of its own.
-        response: that it came from; None where its content is its own.
+        response: that it came from; None if its content is its own.
         max_bytes: larger bodies are skipped, and longer contents.
     """
     for own in (document.text, document.html):
@@ -318,7 +300,7 @@ def fetched_for(document: Document, response: Response | None, max_bytes: int) -
 
 
 def fetched_page(response: Response) -> Fetched | None:
-    """Body of a response; None where it is not HTML."""
+    """Body of a response; None if it is not HTML."""
     header = response.headers.get("Content-Type") or b""
     if not response.body or not (b"html" in header.lower() or sniff_html(response.body)):
         return None

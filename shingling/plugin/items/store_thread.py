@@ -6,18 +6,18 @@ import asyncio
 import logging
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from shingling.errors import NoStoreError, StoreUnavailableError
+from shingling.plugin.waiting import UnderWay
 from shingling.store.decide.check import check_batch
 from shingling.store.runs import end_run, insert_run
 from shingling.store.session import Session
 
 if TYPE_CHECKING:
     from collections import deque
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from shingling.plugin.settings import DedupSettings
     from shingling.rules.rules import Rules
@@ -41,6 +41,9 @@ class StoreThread:
     Args:
         settings: of the crawl.
         gone: URLs whose pages have answered that they are gone; the store takes them out.
+
+    Attributes:
+        expected: pages on their way to `check`: a batch waits for them, for a moment.
     """
 
     def __init__(self, settings: DedupSettings, gone: deque[str]) -> None:
@@ -52,20 +55,10 @@ class StoreThread:
         self._run: Run | None = None
         self._waiting: list[_Waiting] = []
         self._deciding: asyncio.Task[None] | None = None
-        self._is_enough = asyncio.Event()  # set when a batch need not wait any longer
-        self._expected = 0  # pages on their way to `check`
+        self.expected = UnderWay(0)
         self._seconds = 0.0
         self._batches = 0
         self.is_dry_run = False
-
-    @contextmanager
-    def expecting(self) -> Iterator[None]:
-        """Tell batches that a page is on its way to `check`: they wait for it, for a moment."""
-        self._expected += 1
-        try:
-            yield
-        finally:
-            self._expected -= 1
 
     async def open(self, spider: str, shown: dict[str, Any], *, dry_run: bool = False) -> Scheme:
         """Open the store and begin a run.
@@ -113,19 +106,14 @@ class StoreThread:
         """
         verdict: asyncio.Future[Verdict] = asyncio.get_running_loop().create_future()
         self._waiting.append((page, verdict))
-        if not self._expected or len(self._waiting) >= _MAX_BATCH:
-            self._is_enough.set()
         if self._deciding is None or self._deciding.done():
             self._deciding = asyncio.create_task(self._decide_waiting())
         return await verdict
 
     async def _decide_waiting(self) -> None:
         while self._waiting:
-            if self._expected and len(self._waiting) < _MAX_BATCH:
-                self._is_enough.clear()
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(_MAX_WAIT_SECONDS):
-                        await self._is_enough.wait()
+            if len(self._waiting) < _MAX_BATCH:
+                await self.expected.wait(_MAX_WAIT_SECONDS)
             batch, self._waiting = self._waiting[:_MAX_BATCH], self._waiting[_MAX_BATCH:]
             if not await self._decide(batch):
                 for single in batch:  # one that fails does not take the others with it
@@ -179,7 +167,7 @@ class StoreThread:
             self._run.counts.update(counts)
 
     def stats(self) -> dict[str, float]:
-        """Count what a crawl says of its store at its end, by stats key."""
+        """Stats of the store of a crawl, by key."""
         return {
             "time/store": round(self._seconds, 3),
             "batches": self._batches,

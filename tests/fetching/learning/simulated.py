@@ -7,7 +7,6 @@ from collections import deque
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from shingling.fetching.learning import FetchedPage, UrlLearner
 from shingling.sketch import sign
@@ -15,7 +14,7 @@ from shingling.sketch import sign
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from shingling.fetching.learning import Contradiction, Skip
+    from shingling.fetching.learning import Skip
     from shingling.sketch import Signature
 
 
@@ -41,7 +40,6 @@ class Crawl:
     fetched: list[str] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
     contents: set[str] = field(default_factory=set)
-    contradictions: list[Contradiction] = field(default_factory=list)
     first_skip: int | None = None
     decisions: list[tuple[str, Skip]] = field(default_factory=list)
 
@@ -97,30 +95,21 @@ def crawl(
         page = page_of(url, text, found.links)
         if learner:
             gone = learner.note(page, skip)
-            for wanted in learner.second_looks():
+            for wanted in learner.refetches():
                 second = answer(wanted)
                 text = second.words or text_of(second.content) if second else ""
-                gone += learner.note_again(wanted, page_of(wanted, text))
+                gone += learner.note_refetch(wanted, page_of(wanted, text))
             if not queue:
                 gone += learner.settle()
-            for one in gone:
-                done.contradictions.append(one)
-                again = [entry for entry in skipped if is_below(entry, one)]
-                skipped = [entry for entry in skipped if not is_below(entry, one)]
-                forced.update(url for url, _ in again)
-                queue.extend(url for url, _ in again)
+            changes = {one.change for one in gone}
+            doubtful = [url for url, skip in skipped if not changes.isdisjoint(skip.rules)]
+            owed = {url for url in doubtful if learner.decide(url, counted=False) is None}
+            skipped = [(url, skip) for url, skip in skipped if url not in owed]
+            forced |= owed
+            queue.extend(sorted(owed))
         for link in found.links:
             if link not in queued:
                 queued.add(link)
                 queue.append(link)
     done.decisions = skipped
     return done
-
-
-def is_below(entry: tuple[str, Skip], contradiction: Contradiction) -> bool:
-    """Whether a request was skipped by a rule that does not hold any more."""
-    url, skip = entry
-    node = contradiction.node.rstrip("/")
-    return contradiction.change in skip.rules and any(
-        urlsplit(one).path.startswith(node) for one in (url, skip.page)
-    )

@@ -107,7 +107,7 @@ def _kept(pages: int) -> int:
         text = f"{text_of('a')}\n{number}"
         page = FetchedPage(f"{HOST}/{number}", signature=signature_of(text_of("a")), text=text)
         learner.note(replace(page, links=links))
-        learner.second_looks()
+        learner.refetches()
     kept, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     return kept
@@ -116,7 +116,7 @@ def _kept(pages: int) -> int:
 def test_what_is_kept_of_a_page_is_little_when_many_are_known(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("shingling.fetching.learning.site.MAX_LOOKS_BYTES", 64_000)
+    monkeypatch.setattr("shingling.fetching.learning.site_pages.MAX_SNAPSHOT_BYTES", 64_000)
     monkeypatch.setattr("shingling.fetching.learning.rules._MAX_REDUCED", 64)
     assert (_kept(1600) - _kept(800)) / 800 < 600
 

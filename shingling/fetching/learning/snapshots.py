@@ -1,11 +1,10 @@
-"""What is kept of a fetched page, and whether two pages are the same but for what changes anyway.
+"""Snapshots: what is kept of a fetched page, so that others can be compared with it.
 
-A page is the collection of its lines, of long ones of their sentences, in whatever order: a list
-that is only sorted anew is the same. Stock, views, times and random neighbours differ each time
-that a page is fetched. Which sentences do so is learned from pages whose one URL was fetched twice:
-those with the same first two or last two words, numbers aside ("# people are ... right now"). A
-sentence that differs between two URLs is passed over where it is of that kind, and makes two pages
-of them where it is not.
+A page is the collection of its lines, of long ones of their sentences, in any order: a list that is
+only sorted in another way is the same. Stock, views, times and random neighbours differ each time
+that a page is fetched. Such sentences are learned from pages of which one URL was fetched twice:
+those with the same first two or last two words, numbers aside ("# people are ... right now"). Two
+URLs have the same page if they differ only in sentences of such kinds.
 """
 
 from __future__ import annotations
@@ -26,16 +25,16 @@ if TYPE_CHECKING:
     from shingling.fetching.learning.pages import FetchedPage
 
 MIN_WORDS = 8
-"""Pages with fewer words say nothing: they are empty, or errors."""
+"""Pages with fewer words are no evidence: they are empty, or errors."""
 
 MAX_LINKS_KEPT = 40
 """Links of a page that are compared."""
 
 MAX_SENTENCES = 512
-"""Longer pages are the same only where all words are."""
+"""Longer pages are the same only if all words are."""
 
-MAX_NOISE = 512
-"""Kinds of sentences of a site that change anyway."""
+MAX_VOLATILE = 512
+"""Kinds of sentences of a site that change with each fetch."""
 
 _MIN_KEPT = 0.3  # share of sentences that two pages have in common, so that they may be one
 _LONG_LINE = 200  # characters
@@ -49,17 +48,19 @@ class Likeness(Enum):
     SAME = "same"
     OTHER = "other"
     DOUBTFUL = "doubtful"
-    """Most is the same: what differs may differ anyway, which a second look would tell."""
+    """Most is the same: what differs may change with each fetch, which a second one would tell."""
+    NEW_LINKS = "new links"
+    """All is the same, but its links lead to pages that are not known yet."""
 
 
-class Look(NamedTuple):
-    """What is kept of a fetched page so that others can be compared with it.
+class PageSnapshot(NamedTuple):
+    """What is kept of a fetched page.
 
     Args:
         content: 64-bit hash of its title and all words.
-        sentences: hash and two kinds of each; empty where there are too many.
+        sentences: hash and two kinds of each; empty if there are too many.
         links: a sample, compressed.
-        has_other_fields: its item says something else than that of another page with its text.
+        has_other_fields: its item differs in a field from that of a page with its text.
     """
 
     content: int
@@ -73,15 +74,15 @@ class Look(NamedTuple):
         return sys.getsizeof(self) + sys.getsizeof(self.sentences) + sys.getsizeof(self.links)
 
 
-def look_of(page: FetchedPage) -> Look | None:
-    """Keep what is to be compared of a page; None where it has too few words."""
+def take_snapshot(page: FetchedPage) -> PageSnapshot | None:
+    """Keep what is to be compared of a page; None if it has too few words."""
     signature = page.signature
     if signature is None or signature.words < MIN_WORDS:
         return None
     title = page.title or ""
     digest = blake2b(signature.text_hash + title.encode("utf-8", "replace"), digest_size=8)
     links = "\n".join(_sample(page.links)).encode("utf-8", "surrogatepass")
-    return Look(
+    return PageSnapshot(
         int.from_bytes(digest.digest(), "big", signed=True),
         _sentences(f"{title}\n{page.text or ''}").tobytes() if page.text else b"",
         zlib.compress(links, 1),
@@ -89,14 +90,14 @@ def look_of(page: FetchedPage) -> Look | None:
     )
 
 
-def links_of(look: Look) -> list[str]:
+def links_of(snapshot: PageSnapshot) -> list[str]:
     """Links that were kept of a page."""
-    text = zlib.decompress(look.links).decode("utf-8", "surrogatepass")
+    text = zlib.decompress(snapshot.links).decode("utf-8", "surrogatepass")
     return text.split("\n") if text else []
 
 
-class Noise:
-    """The kinds of sentences of a site that change each time that a page is fetched."""
+class VolatileSentences:
+    """The kinds of sentences of a site that change with each fetch."""
 
     def __init__(self) -> None:
         self._kinds: dict[int, None] = {}
@@ -104,7 +105,7 @@ class Noise:
     def __bool__(self) -> bool:
         return bool(self._kinds)
 
-    def learn(self, before: Look, after: Look) -> bool:
+    def learn(self, before: PageSnapshot, after: PageSnapshot) -> bool:
         """Learn from one URL that was fetched twice; whether that has shown something new."""
         kept, changed = _changed(before, after)
         if kept < _MIN_KEPT:
@@ -112,11 +113,11 @@ class Noise:
         new = [one for one in changed if not self._has(one)]
         for _, first, last in new:
             self._kinds |= {first: None, last: None}
-        while len(self._kinds) > MAX_NOISE:
+        while len(self._kinds) > MAX_VOLATILE:
             del self._kinds[next(iter(self._kinds))]
         return bool(new)
 
-    def compare(self, a: Look, b: Look) -> Likeness:
+    def compare(self, a: PageSnapshot, b: PageSnapshot) -> Likeness:
         """Likeness of two pages."""
         if b.has_other_fields:
             return Likeness.OTHER
@@ -127,11 +128,11 @@ class Noise:
             return Likeness.OTHER
         return Likeness.SAME if all(map(self._has, changed)) else Likeness.DOUBTFUL
 
-    def content(self, look: Look) -> int:
-        """64-bit hash of what stays of a page, whatever the order."""
-        if not self._kinds or not look.sentences:
-            return look.content
-        return hash(frozenset(one[0] for one in _read(look) if not self._has(one)))
+    def content(self, snapshot: PageSnapshot) -> int:
+        """64-bit hash of what stays of a page, in any order."""
+        if not self._kinds or not snapshot.sentences:
+            return snapshot.content
+        return hash(frozenset(one[0] for one in _read(snapshot) if not self._has(one)))
 
     def _has(self, sentence: tuple[int, int, int]) -> bool:
         return sentence[1] in self._kinds or sentence[2] in self._kinds
@@ -161,13 +162,13 @@ def _without_numbers(words: list[str]) -> str:
     return " ".join("#" if _DIGIT.search(word) else word for word in words)
 
 
-def _read(look: Look) -> Iterator[tuple[int, int, int]]:
+def _read(snapshot: PageSnapshot) -> Iterator[tuple[int, int, int]]:
     values = array("q")
-    values.frombytes(look.sentences)
+    values.frombytes(snapshot.sentences)
     return zip(values[::3], values[1::3], values[2::3], strict=True)
 
 
-def _changed(a: Look, b: Look) -> tuple[float, Collection[tuple[int, int, int]]]:
+def _changed(a: PageSnapshot, b: PageSnapshot) -> tuple[float, Collection[tuple[int, int, int]]]:
     """Share of sentences that two pages have in common, and those that only one of them has."""
     if not a.sentences or not b.sentences:
         return 0.0, ()

@@ -1,0 +1,111 @@
+"""Whether a page shows anything that an earlier page of its site does not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from shingling.fetching.learning.evidence import path_nodes
+from shingling.fetching.learning.parts import split
+from shingling.fetching.learning.snapshots import Likeness, VolatileSentences, links_of
+
+if TYPE_CHECKING:
+    from shingling.fetching.learning.changes import Change
+    from shingling.fetching.learning.parts import Parts
+    from shingling.fetching.learning.rules import SiteRules
+    from shingling.fetching.learning.site_pages import PagesByReducedUrl, SitePages
+    from shingling.fetching.learning.snapshots import PageSnapshot
+
+_MAX_NEW_LINKS = 0.1  # of the links of a page, so that it is the same
+
+
+class Pair(NamedTuple):
+    """A page that is compared with an earlier one.
+
+    Args:
+        number: of the earlier one.
+        parts: of the later one's URL.
+        snapshot: of the later one.
+        changes: that make both URLs equal.
+        nodes: of the path to which both URLs are reduced.
+    """
+
+    number: int
+    parts: Parts
+    snapshot: PageSnapshot
+    changes: tuple[Change, ...]
+    nodes: tuple[str, ...]
+
+
+class PageComparison:
+    """Compares the pages of a site.
+
+    Args:
+        rules: of the site.
+        pages: of the site.
+        by_reduced_url: the same.
+
+    Attributes:
+        volatile: what is known to change with each fetch.
+    """
+
+    def __init__(
+        self, rules: SiteRules, pages: SitePages, by_reduced_url: PagesByReducedUrl
+    ) -> None:
+        self._rules = rules
+        self._pages = pages
+        self._by_reduced_url = by_reduced_url
+        self.volatile = VolatileSentences()
+
+    def pair(
+        self, number: int, parts: Parts, snapshot: PageSnapshot, changes: tuple[Change, ...]
+    ) -> Pair:
+        """Pair a page with an earlier one."""
+        nodes = path_nodes(self._rules.reduce(parts, changes).parts.segments)
+        return Pair(number, parts, snapshot, changes, nodes)
+
+    def likeness(self, pair: Pair) -> Likeness:
+        """Compare both pages of a pair, and where they lead to."""
+        earlier = self._pages.snapshot(pair.number)
+        if earlier is not None:
+            likeness = self.volatile.compare(earlier, pair.snapshot)
+        elif self._pages.contents[pair.number] == self.volatile.content(pair.snapshot):
+            likeness = Likeness.SAME
+        else:
+            likeness = Likeness.DOUBTFUL if self.volatile else Likeness.OTHER
+        if likeness is Likeness.SAME and self.new_links(pair) > _MAX_NEW_LINKS:
+            return Likeness.NEW_LINKS
+        return likeness
+
+    def new_links(self, pair: Pair, is_settled: bool = False) -> float:
+        """Share of the links of a page that lead to pages to which the earlier one does not lead.
+
+        Args:
+            pair: both pages.
+            is_settled: all links are fetched: those count whose page has no other URL.
+        """
+        earlier = self._pages.snapshot(pair.number)
+        links = links_of(pair.snapshot)
+        if not links or (earlier and earlier.links == pair.snapshot.links):
+            return 0.0
+        there = set(links_of(earlier)) if earlier else set()
+        new = [link for link in links if link not in there and self._is_new(link, is_settled)]
+        if len(new) > _MAX_NEW_LINKS * len(links):
+            keys = {self.link_key(link, pair.changes) for link in there}
+            new = [link for link in new if self.link_key(link, pair.changes) not in keys]
+        return len(new) / len(links)
+
+    def _is_new(self, link: str, is_settled: bool) -> bool:
+        """Whether no page had a link before; if all are fetched, or its page has no other URL."""
+        key = self.link_key(link)
+        is_of_several = self._pages.is_link_of_several(key)
+        if is_of_several is None or is_of_several or not is_settled:
+            return is_of_several is None
+        number = self._by_reduced_url.find(key)
+        if number is None:
+            return False
+        return len(self._pages.with_content(self._pages.contents[number])) < 2
+
+    def link_key(self, link: str, changes: tuple[Change, ...] = ()) -> int:
+        """Key of what a link is reduced to, by the rules and some other changes."""
+        parts = split(link)
+        return hash(link) if parts is None else self._rules.reduce(parts, changes).key
