@@ -8,7 +8,6 @@ import os
 import random
 import signal
 import sys
-import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +18,7 @@ from shingling.bulk import Options, deduplicate
 from shingling.errors import BulkError
 from tests.support.installed import ROOT
 from tests.support.pages import article
-from tests.support.processes import Fork, run_fork
+from tests.support.processes import PATIENCE, Fork, run_fork, so_within
 
 from .collections import bulk, families, random_texts, read_lines, result_of, write_lines
 
@@ -27,14 +26,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 ROWS = families(8, 600, random_texts(7, 20))
-SLOW = [{**row, "text": f"sleep 0.02 {row['text']}"} for row in ROWS[:150]]
+HELD = [*ROWS[:149], {**ROWS[149], "text": f"wait {ROWS[149]['text']}"}]
 
 PROGRAM = """
 import sys
 import shingling.bulk.files.sources
 from shingling.bulk import Options, deduplicate
 shingling.bulk.files.sources._PART_BYTES = 5_000
-options = Options(workers=2, extractor="tests.extraction.extractors.awkward")
+options = Options(workers=2, timeout=3600, extractor="tests.extraction.extractors.awkward")
 deduplicate([sys.argv[1]], sys.argv[2], options)
 """
 
@@ -45,18 +44,18 @@ def size_of(file: Path) -> int:
 
 def test_a_killed_run_gives_the_same_when_it_is_started_again(tmp_path: Path) -> None:
     file = write_lines(
-        tmp_path / "rows.jsonl", ({"id": row["id"], "html": row["text"]} for row in SLOW)
+        tmp_path / "rows.jsonl", ({"id": row["id"], "html": row["text"]} for row in HELD)
     )
     command = ("-c", PROGRAM, str(file), str(tmp_path / "out"))
-    work = tmp_path / "out" / ".bulk"
-    process = Fork(ROOT, command, {}, (tmp_path / "output", tmp_path / "errors"))
-    while process.poll() is None and not size_of(work / "signed" / "rows"):
-        time.sleep(0.02)
+    work, mark = tmp_path / "out" / ".bulk", {"HOSTILE_MARK": str(tmp_path / "mark")}
+    process = Fork(ROOT, command, mark, (tmp_path / "output", tmp_path / "errors"))
+    assert so_within(PATIENCE, lambda: size_of(work / "signed" / "rows") > 0)
     os.killpg(process.pid, signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL
-    assert run_fork(ROOT, *command).returncode == 0
+    (tmp_path / "mark").touch()
+    assert run_fork(ROOT, *command, environment=mark).returncode == 0
     assert result_of(tmp_path / "out") == bulk(
-        write_lines(tmp_path / "plain.jsonl", SLOW), tmp_path / "plain"
+        write_lines(tmp_path / "plain.jsonl", HELD), tmp_path / "plain"
     )
     assert not work.exists()
 
@@ -161,7 +160,7 @@ def test_a_row_that_ends_its_worker_or_takes_too_long_is_left_out(
     file = write_lines(tmp_path / "rows.jsonl", rows)
     options = Options(extractor="tests.extraction.extractors.awkward", workers=1)
     if reason == "timeout":
-        options = replace(options, timeout=1.0)
+        options = replace(options, timeout=5.0)
     assert deduplicate([str(file)], tmp_path / "out", options).total == len(said) - 1
     [bad] = read_lines(tmp_path / "out" / "bad.jsonl")
     assert (bad["line"], bad["reason"]) == (2, reason)

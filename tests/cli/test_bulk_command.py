@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -11,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.support.crawls import run_scrapy
-from tests.support.pages import article, html
-from tests.support.processes import so_within
+from tests.support.installed import ROOT
+from tests.support.pages import article
+from tests.support.processes import PATIENCE, so_within
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -90,20 +92,22 @@ def test_stop_words_that_leave_little_are_warned_of(
 
 def test_an_interrupted_command_says_what_to_do(tmp_path: Path) -> None:
     file = tmp_path / "rows.jsonl"
-    rows = ({"id": str(number), "html": html(article(number))} for number in range(4000))
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    file.write_text(json.dumps({"id": "1", "html": "<p>hang"}) + "\n", encoding="utf-8")
+    extractor = ("-s", "DEDUP_EXTRACTOR=tests.extraction.extractors.awkward")
+    endless = (*extractor, "-s", "DEDUP_TIMEOUT=3600")
     command = [sys.executable, "-m", "scrapy", "dedup", "bulk", "rows.jsonl", "--out", "out"]
     process = subprocess.Popen(
-        command,
+        [*command, *endless],
         cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
         stderr=subprocess.PIPE,
         text=True,
         # A shell that runs the tests in the background has the signal ignored.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
-    assert so_within(60, lambda: any(tmp_path.glob("out/.bulk/signed")))
+    assert so_within(PATIENCE, lambda: any(tmp_path.glob("out/.bulk/signed")))
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=PATIENCE)
     assert process.returncode == 2
     last = "scrapy dedup bulk: interrupted; give the same command again"
     assert said.splitlines()[-1] == last

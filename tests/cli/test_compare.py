@@ -5,9 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-import random
 import sys
-import time
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -183,19 +181,6 @@ def test_frequencies_of_cosines_are_those_of_a_store_or_a_table(compare: Any, fo
     assert done.json()["pairs"]
     for df in ("missing", str(folder / "a.txt")):
         assert compare(*paths, "--df", df).code == 2
-
-
-def test_200_documents_of_2000_words_are_compared_in_seconds(compare: Any, tmp_path: Path) -> None:
-    chance = random.Random(1)
-    words = [f"w{int(chance.paretovariate(0.7)) % 50_000}" for _ in range(400_000)]
-    for number in range(200):
-        own = words[number * 1500 : number * 1500 + 2000]
-        (tmp_path / f"{number:03}.txt").write_text(" ".join(own))
-    started = time.process_time()
-    for measure in ("dice", "cosine"):
-        done = compare("--all", str(tmp_path), "--measure", measure, "--csv", "--threshold", "0.2")
-        assert done.out.count("\n") >= 200
-    assert time.process_time() - started < 20
 
 
 def test_a_missing_extra_is_named(

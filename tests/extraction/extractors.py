@@ -14,6 +14,8 @@ _KEPT: list[bytearray] = []
 def awkward(html: str, url: str | None) -> str | None:
     if "hang" in html:
         time.sleep(3600)
+    while "wait" in html and not Path(os.environ["HOSTILE_MARK"]).exists():
+        time.sleep(0.02)
     if "busy" in html:
         end = time.process_time() + float(html.split("busy ")[1].split()[0])
         while time.process_time() < end:

@@ -14,14 +14,18 @@ from shingling.fetching.learning import Contradiction, RuleCounts, Skip, UrlLear
 from shingling.fetching.skipped import MAX_SKIPPED, SkippedRequests
 from shingling.fetching.waiting import PagesNoted
 from tests.fetching.learning.simulated import page_of, text_of
+from tests.support.processes import PATIENCE
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import pytest
+
 MB = 1024 * 1024
 
 
-def test_requests_wait_while_many_pages_are_being_noted() -> None:
+def test_requests_wait_while_many_pages_are_being_noted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shingling.fetching.waiting.MAX_WAIT_SECONDS", PATIENCE)
     asyncio.run(_wait_while_many_pages_are_being_noted())
 
 
@@ -33,15 +37,15 @@ async def _wait_while_many_pages_are_being_noted() -> None:
 
     for _ in range(32):
         assert notes.start(note, 1000)
-    await asyncio.wait_for(notes.wait_for_few(), 1)
+    await notes.wait_for_few()
     assert notes.start(note, 1000)
     waiting = asyncio.create_task(notes.wait_for_few())
     await asyncio.sleep(0.01)
     assert not waiting.done()
     assert len(notes) == 33
     known.set()
-    await asyncio.wait_for(waiting, 1)
-    await notes.finish(1)
+    await waiting
+    await notes.finish()
     assert len(notes) == 0
 
 

@@ -14,7 +14,7 @@ from tests.support.serving import Answer, page, serving
 if TYPE_CHECKING:
     from pathlib import Path
 
-# Records how long the event loop stands still, and how long each item waits for its verdict.
+# Records how much the event loop does at a time: CPU time of its thread.
 EXTENSION = """
 import asyncio
 import time
@@ -35,26 +35,24 @@ class Lag:
         self.task = asyncio.get_running_loop().create_task(self.watch())
 
     async def watch(self):
-        before = time.monotonic()
+        before = time.thread_time()
         while True:
             await asyncio.sleep(0.005)
-            now = time.monotonic()
-            self.stats.max_value("lag", now - before - 0.005)
+            now = time.thread_time()
+            self.stats.max_value("lag", now - before)
             before = now
 
     def closed(self):
         self.task.cancel()
 
 
-class Waits:
+class Cut:
     def process_item(self, item):
-        item["seconds"] = time.monotonic() - item.pop("began")
         # To write them out would take Scrapy long.
         return {**item, "url": item["url"][:100], "text": None, "title": None}
 """
 SPIDER = """
 import asyncio
-import time
 
 import scrapy
 
@@ -68,7 +66,7 @@ class Spider(scrapy.Spider):
                 await asyncio.sleep(0.05)
 
     def parse(self, response):
-        item = {"url": response.url, "dedup": None, "began": time.monotonic()}
+        item = {"url": response.url, "dedup": None}
         if "/odd" in response.url:
             item |= ODD[response.url.rpartition("/")[2]]
         yield item
@@ -83,13 +81,12 @@ ODD = {
 }
 """
 ORDINARY = {f"/{n}": page(article(n), f"Page {n}") for n in range(12)}
-MAX_LAG_SECONDS = 1.0
-MAX_WAIT_SECONDS = 15.0  # bombs take what the tests beside this one leave them
+MAX_LAG_SECONDS = 1.0  # of CPU
 
 
 @pytest.fixture
 def hostile(tmp_path: Path) -> Project:
-    """A project that records lags and waits."""
+    """A project that records lags."""
     project = Project(tmp_path, SPIDER)
     project.write("shop/measured.py", EXTENSION)
     settings = (tmp_path / "shop/settings.py").read_text()
@@ -98,7 +95,7 @@ def hostile(tmp_path: Path) -> Project:
         settings
         + """
 EXTENSIONS = {"shop.measured.Lag": 1}
-ITEM_PIPELINES = {"shop.measured.Waits": 900}
+ITEM_PIPELINES = {"shop.measured.Cut": 900}
 CONCURRENT_REQUESTS_PER_DOMAIN = 16
 DEDUP_SCOPE = "site"
 """,
@@ -115,10 +112,8 @@ def mixed(bad: dict[str, Answer]) -> dict[str, Answer]:
     return pages | dict(ordinary)
 
 
-def measured(
-    project: Project, pages: dict[str, Answer], *arguments: str
-) -> dict[str, tuple[str, float]]:
-    """Status or reason, and the seconds of the wait, by path; each page has one item."""
+def measured(project: Project, pages: dict[str, Answer], *arguments: str) -> dict[str, str]:
+    """Status or reason by path, in the order of the verdicts; each page has one item."""
     with serving(pages) as server:
         done = project.crawl(
             *("-a", f"site={server.url}", "-a", f"paths={','.join(pages)}"),
@@ -130,23 +125,20 @@ def measured(
     assert float(done.stat("lag") or 9) < MAX_LAG_SECONDS, done.log
     # Odd items bring URLs of their own.
     return {
-        item["url"].removeprefix(server.url): (
-            item["dedup"]["reason"] or item["dedup"]["status"],
-            item["seconds"],
-        )
+        item["url"].removeprefix(server.url): item["dedup"]["reason"] or item["dedup"]["status"]
         for item in done.items
     }
 
 
 def test_ordinary_pages_do_not_wait_for_slow_ones(hostile: Project) -> None:
     # The CPU time that a hostile page takes is the same on every machine.
-    slow = "<html><body><p>busy 2.5 " + " " * 20_000
-    pages = mixed({f"/slow-{n}": Answer(f"{slow}{n}</p>".encode()) for n in range(3)})
+    slow = "<html><body><p>busy 4 " + " " * 20_000
+    pages = mixed({f"/slow-{n}": Answer(f"{slow}{n}</p>".encode()) for n in range(2)})
     extractor = "DEDUP_EXTRACTOR=tests.extraction.extractors.awkward"
     settings = "-s", "DEDUP_WORKERS=1", "-s", extractor
     seen = measured(hostile, pages, *settings)
-    assert {seen[path][0] for path in ORDINARY} == {"new"}
-    # The first one may be done, in a process of its own, while the others turn out to be slow.
+    assert {seen[path] for path in ORDINARY} == {"new"}
+    # The first one may be done, in a process of its own, while the other turns out to be slow.
     paths = [*seen]
     before = paths[: max(map(paths.index, ORDINARY))]
     assert sum(path.startswith("/slow") for path in before) <= 1
@@ -159,20 +151,17 @@ def test_the_event_loop_goes_on_whatever_is_crawled(
     names = ("br", "misnested b", "attributes after a quote", "li and letters")
     pages = mixed({f"/bomb-{n}": Answer(BOMBS[name](200_000)) for n, name in enumerate(names)})
     seen = measured(
-        *(hostile, pages, "-s", f"DEDUP_WORKERS={workers}", "-s", "DEDUP_TIMEOUT=3"),
+        *(hostile, pages, "-s", f"DEDUP_WORKERS={workers}", "-s", "DEDUP_TIMEOUT=10"),
         *("-s", f"DEDUP_EXTRACTOR={extractor}"),
     )
-    for path in ORDINARY:
-        status, seconds = seen[path]
-        assert status == "new"
-        assert seconds < MAX_WAIT_SECONDS, path
+    assert {seen[path] for path in ORDINARY} == {"new"}
 
 
 def test_odd_items_are_decided_and_their_urls_are_cut(hostile: Project) -> None:
     odd = ("text", "pieces", "title", "url", "host", "controls")
     pages = {f"/odd-{name}": page(article(n)) for n, name in enumerate(odd)} | ORDINARY
     seen = measured(hostile, pages, "-s", "DEDUP_WORKERS=1")
-    assert seen["/odd-text"][0] == "too_large"
-    assert {path for path, (status, _) in seen.items() if status == "new"} >= {*ORDINARY}
+    assert seen["/odd-text"] == "too_large"
+    assert {path for path, status in seen.items() if status == "new"} >= {*ORDINARY}
     listed = hostile.dedup("list", "--limit", "100")
     assert all(len(one["url"]) <= 8192 for one in listed)

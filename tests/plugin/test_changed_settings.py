@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from threading import Event
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.support.crawls import Crawl, Crawling, Project, stats
 from tests.support.invariants import verify
 from tests.support.pages import article, html
-from tests.support.serving import serving
+from tests.support.serving import Held, serving
 from tests.support.stores import rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from tests.support.serving import Answer
 
 WORDS = article(1).split()
 PAGES = {
@@ -30,23 +27,17 @@ PAGES = {
 INDEX = "SELECT indexed, bands, rows, sampled FROM scheme"
 
 
-class Held(dict[str, "str | Answer"]):
-    """Answers of a site that keeps one of its pages until it is let go."""
-
-    let = Event()
-
-    def get(self, path: str, default: Any = None) -> Any:
-        if path == "/held":
-            self.let.wait(60)
-        return super().get(path, default)
+@pytest.fixture
+def held() -> Held:
+    """The answers of the site, which keeps one of its pages until it is let go."""
+    return Held(PAGES, lambda path: path == "/held")
 
 
 @pytest.fixture
-def site() -> Iterator[str]:
-    Held.let.clear()
-    with serving(Held(PAGES)) as server:
+def site(held: Held) -> Iterator[str]:
+    with serving(held) as server:
         yield server.url
-        Held.let.set()
+        held.let_go()
 
 
 def arguments(site: str, paths: str, *more: str) -> tuple[str, ...]:
@@ -108,7 +99,12 @@ def test_a_lower_threshold_gets_its_index_at_the_start_of_the_crawl(
     ],
 )
 def test_two_crawls_at_once_with_different_settings_both_go_on(
-    project: Project, site: str, settings: tuple[str, ...], verdict: str, said: str
+    project: Project,
+    site: str,
+    held: Held,
+    settings: tuple[str, ...],
+    verdict: str,
+    said: str,
 ) -> None:
     store = project.folder / "dedup.db"
     running = Crawling(project.folder, *arguments(site, "/a,/held,/other", "-O", "running.jsonl"))
@@ -116,7 +112,7 @@ def test_two_crawls_at_once_with_different_settings_both_go_on(
     done = crawl(project, site, "/less,/another", *settings)
     assert verdicts(site, done) == {"/less": verdict, "/another": "new"}
     assert said in done.log
-    Held.let.set()
+    held.let_go()
     assert running.wait() == 0, running.log
     assert stats(running.log)["finish_reason"] == "finished"
     assert len((project.folder / "running.jsonl").read_bytes().splitlines()) == 3
@@ -125,12 +121,12 @@ def test_two_crawls_at_once_with_different_settings_both_go_on(
 
 
 def test_an_index_that_another_process_makes_during_a_crawl_is_warned_of_once(
-    project: Project, site: str
+    project: Project, site: str, held: Held
 ) -> None:
     running = Crawling(project.folder, *arguments(site, "/a,/held,/other", "-O", "running.jsonl"))
     running.wait_for(lambda: running.log.count("Scraped from") == 2)
     assert project.run("dedup", "rebuild", "--method", "simhash").returncode == 0
-    Held.let.set()
+    held.let_go()
     assert running.wait() == 0, running.log
     [warning] = lines(running, "WARNING")
     assert "only pages whose SimHashes differ in at most 3 bits. This crawl goes on" in warning

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -12,9 +13,10 @@ from scrapy.settings import Settings
 
 from shingling.errors import SettingsError
 from shingling.plugin.settings import DedupSettings
-from tests.support.crawls import NEEDS_NO_REACTOR, SPIDER, Crawling, Project
+from tests.support.crawls import NEEDS_NO_REACTOR, SPIDER, Crawling, Project, stats
 from tests.support.invariants import dump
 from tests.support.pages import article, html
+from tests.support.processes import PATIENCE
 from tests.support.serving import serving
 from tests.support.stores import execute
 
@@ -29,12 +31,19 @@ ALL = "paths=/a,/copy,/edited,/other"
 WITHOUT_REACTOR = pytest.param(
     *(("-s", "TWISTED_REACTOR_ENABLED=False"), "2"), marks=NEEDS_NO_REACTOR, id="without a reactor"
 )
-# Its pages are fetched sooner than they are extracted.
-BUSY_SPIDER = """
+GATED_SPIDER = """
+import time
+from pathlib import Path
+
 import scrapy
 from shingling.plugin import middleware
 
 middleware._MAX_BACKLOG = 8
+
+def extract_when_let(html, url):
+    while not Path("let").exists():
+        time.sleep(0.02)
+    return html
 
 class Spider(scrapy.Spider):
     name = "spider"
@@ -44,8 +53,6 @@ class Spider(scrapy.Spider):
             yield scrapy.Request(f"{self.site}/{number}")
 
     def parse(self, response):
-        under_way = len(self.crawler.engine.scraper.slot.active)
-        self.crawler.stats.max_value("most", under_way)
         yield {"url": response.url}
 """
 ONE_BY_ONE = ("-s", "CONCURRENT_REQUESTS=1")
@@ -260,12 +267,17 @@ def test_neither_verdicts_nor_the_store_depend_on_workers_the_kernel_or_main_tex
 
 
 def test_no_more_pages_are_fetched_than_can_soon_be_decided(tmp_path: Path) -> None:
-    project = Project(tmp_path, BUSY_SPIDER)
-    slowly = ("-s", "DEDUP_EXTRACTOR=tests.extraction.extractors.awkward")
-    with serving({f"/{n}": html(f"sleep 0.02 {article(n)}", "A") for n in range(40)}) as server:
-        crawl = project.crawl("-a", f"site={server.url}", "-s", "CONCURRENT_REQUESTS=4", *slowly)
-    assert crawl.stat("dedup/checked") == "40"
-    assert 8 <= int(crawl.stat("most") or 0) < 20
+    Project(tmp_path, GATED_SPIDER)
+    gated = ("-s", "DEDUP_EXTRACTOR=shop.spiders.spider.extract_when_let")
+    limits = ("-s", "CONCURRENT_REQUESTS=4", "-s", f"DEDUP_TIMEOUT={PATIENCE}")
+    with serving({f"/{n}": html(article(n), "A") for n in range(40)}) as server:
+        crawling = Crawling(tmp_path, "-a", f"site={server.url}", *limits, *gated)
+        crawling.wait_for(lambda: len(server.asked) >= 8)
+        time.sleep(1)  # in which others could be fetched
+        assert len(server.asked) < 20
+        (tmp_path / "let").touch()
+        assert crawling.wait() == 0, crawling.log
+    assert stats(crawling.log)["dedup/checked"] == "40"
 
 
 # `DEDUP_REPORT`: a crawl writes its report when it ends, and never fails for it

@@ -121,20 +121,21 @@ def test_many_texts_are_signed_in_their_order(threads: int) -> None:
 @pytest.mark.skipif(not COMPILED, reason="the kernel is not there")
 def test_other_threads_run_while_a_text_is_signed() -> None:
     joined = b" ".join(str(number).encode() for number in range(2_000_000))
-    done = threading.Event()
-    counted = 0
 
-    def work() -> None:
-        signature.sign_by_kernel(joined, Scheme(), bytes(16))
-        done.set()
+    def turns() -> int:
+        """How often this thread runs while another one signs."""
+        thread = threading.Thread(
+            target=signature.sign_by_kernel, args=(joined, Scheme(), bytes(16))
+        )
+        thread.start()
+        counted = 0
+        while thread.is_alive():
+            thread.join(0.001)
+            counted += 1
+        return counted
 
-    thread = threading.Thread(target=work)
-    thread.start()
-    while not done.wait(0.001):
-        counted += 1
-    thread.join()
     # Without the GIL released it is one or two: before the call and after it.
-    assert counted > 5
+    assert any(turns() > 5 for _ in range(20))
 
 
 @pytest.mark.skipif(not COMPILED, reason="the kernel is not there")

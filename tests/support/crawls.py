@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from packaging.version import Version
 
-from tests.support.processes import Fork, processes_with, run_fork, so_within
+from tests.support.processes import PATIENCE, Fork, processes_with, run_fork, so_within
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -233,7 +233,7 @@ class Crawling:
         alive = {self.process.pid} if self.process.poll() is None else set()
         return sorted(started | alive)
 
-    def wait(self, seconds: float = 60) -> int:
+    def wait(self, seconds: float = PATIENCE) -> int:
         """Return the exit status; kill the crawl if it does not end by itself."""
         try:
             return self.process.wait(seconds)
@@ -241,7 +241,7 @@ class Crawling:
             self.end()
             raise AssertionError(f"the crawl did not end:\n{self.log}") from None
 
-    def wait_for(self, sign: Callable[[], bool], seconds: float = 60) -> None:
+    def wait_for(self, sign: Callable[[], bool], seconds: float = PATIENCE) -> None:
         """Wait until something is so; the crawl must not end before."""
         ended = so_within(seconds, lambda: sign() or self.process.poll() is not None)
         if not sign():
@@ -249,9 +249,9 @@ class Crawling:
             what = "the crawl has ended before" if ended else "it never came to be"
             raise AssertionError(f"{what}:\n{self.log}")
 
-    def all_gone(self, seconds: float = 5) -> bool:
-        """Whether every process of the crawl ends within some seconds."""
-        return so_within(seconds, lambda: not self.processes())
+    def all_gone(self) -> bool:
+        """Whether every process of the crawl ends."""
+        return so_within(PATIENCE, lambda: not self.processes())
 
     def memory(self) -> int:
         """Return the resident bytes of all processes together, at this moment."""

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+PATIENCE = 300  # seconds after which what has not happened never will, on a slow machine as well
 PROCESSES = multiprocessing.get_context("forkserver")
 PROCESSES.set_forkserver_preload(["tests.support.preloaded", "tests.support.crawls"])
 
@@ -139,9 +140,6 @@ class Fork:
         return status
 
 
-_LONGEST = 400  # seconds
-
-
 def run_fork(
     folder: Path, *arguments: str, environment: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
@@ -150,7 +148,7 @@ def run_fork(
         files = Path(temporary, "output"), Path(temporary, "errors")
         process = Fork(folder, arguments, environment or {}, files)
         try:
-            status = process.wait(_LONGEST)
+            status = process.wait(PATIENCE)
         except subprocess.TimeoutExpired:
             process.send_signal(signal.SIGKILL)
             raise
@@ -197,4 +195,4 @@ def dedup_serve(
             yield process, json.loads(printed)["url"].rstrip("/")
         finally:
             process.send_signal(signal.SIGINT)
-            assert process.wait(20) == 0
+            assert process.wait(PATIENCE) == 0

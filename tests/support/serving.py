@@ -7,13 +7,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from mimetypes import guess_type
-from threading import Thread
-from typing import TYPE_CHECKING
+from threading import Condition, Thread
+from typing import TYPE_CHECKING, Any
 
 from tests.support.pages import html
+from tests.support.processes import PATIENCE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 _HTML = "text/html; charset=utf-8"
 
@@ -31,6 +32,31 @@ class Answer:
 def page(text: str, title: str = "A page") -> Answer:
     """Return an article as an answer."""
     return Answer(html(text, title).encode())
+
+
+class Held(dict[str, "str | Answer"]):
+    """Answers by path, of which some have to wait until they are let go.
+
+    Args:
+        answers: by path.
+        is_held: whether that of a path has to wait.
+    """
+
+    def __init__(self, answers: Mapping[str, str | Answer], is_held: Callable[[str], bool]) -> None:
+        super().__init__(answers)
+        self._is_held = is_held
+        self._changed = Condition()
+
+    def get(self, path: str, default: Any = None) -> Any:
+        with self._changed:
+            self._changed.wait_for(lambda: not self._is_held(path), PATIENCE)
+        return super().get(path, default)
+
+    def let_go(self, is_held: Callable[[str], bool] = lambda _: False) -> None:
+        """Have others wait, or none."""
+        with self._changed:
+            self._is_held = is_held
+            self._changed.notify_all()
 
 
 class Server:
@@ -83,6 +109,19 @@ class Server:
         self._http.shutdown()
         self._thread.join()
         self._http.server_close()
+
+
+@contextmanager
+def holding(
+    answers: Mapping[str, str | Answer], is_held: Callable[[str], bool]
+) -> Iterator[tuple[Server, Held]]:
+    """Serve answers by path, of which some have to wait."""
+    held = Held(answers, is_held)
+    with serving(held) as server:
+        try:
+            yield server, held
+        finally:
+            held.let_go()
 
 
 @contextmanager

@@ -12,7 +12,7 @@ import pytest
 
 from tests.store.conftest import file, store
 from tests.support.installed import ROOT
-from tests.support.processes import dedup_serve
+from tests.support.processes import PATIENCE, dedup_serve
 from tests.web.stores import fill_with_attacks, fill_with_news
 
 if TYPE_CHECKING:
@@ -63,7 +63,9 @@ def browser() -> Iterator[Browser]:
     if chromium is None:
         _missing("chromium")
     with sync_api.sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        launched = playwright.chromium.launch(
+            executable_path=chromium, args=["--no-sandbox"], timeout=PATIENCE * 1000
+        )
         yield launched
         launched.close()
 

@@ -14,6 +14,7 @@ from shingling import Store
 from shingling.web.guard import CONTENT_SECURITY_POLICY
 from shingling.web.serving import access_at
 from shingling.web.shown import cut, visible, web_link
+from tests.support.processes import PATIENCE
 from tests.support.stores import originals, url_of
 from tests.web.conftest import serving
 from tests.web.stores import fill_with_news
@@ -34,7 +35,7 @@ def ask(
 ) -> tuple[int, dict[str, str], str]:
     """Send a request; return its status, headers and body."""
     parts = urlsplit(served.address)
-    connection = http.client.HTTPConnection(parts.hostname or "", parts.port or 0, timeout=20)
+    connection = http.client.HTTPConnection(parts.hostname or "", parts.port or 0, timeout=PATIENCE)
     body = urlencode(form) if isinstance(form, dict) else form
     given = {name.replace("_", "-"): value for name, value in headers.items()}
     if form is not None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import re
 import threading
-import time
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,7 @@ from shingling.tuning.report import tune_on
 from shingling.web.overview import BINS, count_resemblances
 from shingling.web.store_threads import StoreThreads
 from shingling.web.threshold import DryRun
+from tests.support.processes import PATIENCE, so_within
 from tests.support.stores import execute
 from tests.web.conftest import serving, watched
 from tests.web.stores import EDITED_STORIES, fill_with_editions, fill_with_news
@@ -43,9 +43,8 @@ def tried(served: Served, threshold: str) -> str:
     token = {"form_token": fields_of(ask(served, "/threshold")[1], "/threshold")["form_token"]}
     status, page = ask(served, "/threshold", {**token, "threshold": threshold})
     assert status == 200, page
-    until = time.monotonic() + 60
-    while 'id="running"' in page and time.monotonic() < until:
-        time.sleep(0.1)
+    if 'id="running"' in page:
+        assert so_within(PATIENCE, lambda: 'id="running"' not in ask(served, "/threshold")[1])
         page = ask(served, "/threshold")[1]
     return html.unescape(page)
 
@@ -173,12 +172,9 @@ def test_a_dry_run_of_a_store_that_is_gone_says_so(tmp_path: Path) -> None:
     stores = StoreThreads(f"sqlite:///{tmp_path / 'gone.db'}", None)
     dry_run = DryRun(0.7)
     stores.begin(dry_run.run)
-    until = time.monotonic() + 60
-    while dry_run.is_running and time.monotonic() < until:
-        time.sleep(0.01)
+    assert so_within(PATIENCE, lambda: not dry_run.is_running)
     stores.close()
     assert "gone.db" in dry_run.problem
-    assert not dry_run.is_running
 
 
 def test_a_server_ends_while_a_dry_run_goes_on(tmp_path: Path) -> None:

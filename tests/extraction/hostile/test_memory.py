@@ -19,6 +19,7 @@ from shingling.sketch import Scheme
 from tests.bulk.collections import read_lines, write_lines
 from tests.hostile.bombs import BOMBS
 from tests.support.pages import article, html
+from tests.support.processes import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,7 +39,7 @@ def extract_all(work: PageExtractor, bodies: Sequence[Any]) -> list[Extraction |
     """What a worker extracts of each, one after the other, or the reason of the error."""
 
     async def main() -> list[Extraction | str]:
-        pool = ExtractionPool(work, 1, 60)
+        pool = ExtractionPool(work, 1, PATIENCE)
         found: list[Extraction | str] = []
         try:
             for body in bodies:

@@ -1,4 +1,4 @@
-"""Small archives that give very many bytes: memory stays what it is, and time in proportion."""
+"""Small archives that give very many bytes: memory stays what it is, and each is given up."""
 
 from __future__ import annotations
 
@@ -35,10 +35,9 @@ pytestmark = pytest.mark.skipif(
 MEGABYTE = 1 << 20
 ADDRESS_SPACE = 3 << 30  # bytes
 MAX_EXTRA_MEMORY = 120  # MB, above that of a run of ordinary pages
-MAX_SECONDS = 60  # of CPU; each takes a small part of it
 
 RUN = f"""
-import json, pathlib, resource, sys, time
+import json, pathlib, resource, sys
 from shingling.bulk import Options, deduplicate
 
 resource.setrlimit(resource.RLIMIT_AS, ({ADDRESS_SPACE}, {ADDRESS_SPACE}))
@@ -47,7 +46,7 @@ problems = [problem.reason for problem in summary.problems]
 # Linux counts the memory of the parent process in ru_maxrss.
 status = pathlib.Path("/proc/self/status").read_text()
 peak = int(status.partition("VmHWM:")[2].split()[0]) / 1000
-print(json.dumps([summary.total, summary.bad, problems, time.process_time(), peak]))
+print(json.dumps([summary.total, summary.bad, problems, peak]))
 """
 
 
@@ -58,14 +57,12 @@ class Outcome(NamedTuple):
         total: rows that were decided.
         bad: bad rows.
         problems: the first of them.
-        seconds: of CPU.
         peak: memory, in MB.
     """
 
     total: int
     bad: int
     problems: list[str]
-    seconds: float
     peak: float
 
 
@@ -170,4 +167,3 @@ def test_a_bomb_is_stopped_by_the_limits_and_the_run_goes_on(
     for reason, problem in zip(reasons, found.problems, strict=True):
         assert reason in problem
     assert found.peak - ordinary_peak < MAX_EXTRA_MEMORY
-    assert found.seconds < MAX_SECONDS

@@ -10,11 +10,9 @@ import signal
 import socket
 import sqlite3
 import subprocess
-import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import partial
-from threading import Condition
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -26,8 +24,8 @@ from tests.support.crawls import LIST_SPIDER, Crawling, Project, items, listed, 
 from tests.support.invariants import verify, verify_rows
 from tests.support.pages import article
 from tests.support.postgres import connect, own_server
-from tests.support.processes import so_within
-from tests.support.serving import Answer, page, serving
+from tests.support.processes import PATIENCE, so_within
+from tests.support.serving import Answer, holding, page, serving
 from tests.support.stores import execute, locked, rows_of
 
 if TYPE_CHECKING:
@@ -59,36 +57,9 @@ def make_pages(count: int, words: int = 300) -> dict[str, Answer]:
     return made
 
 
-class Held(dict[str, Answer]):
-    """Answers by path; those from a path on have to wait."""
-
-    def __init__(self, answers: dict[str, Answer], first: int) -> None:
-        super().__init__(answers)
-        self._first = path_of(first)
-        self._moved = Condition()
-
-    def get(self, path: str, default: Any = None) -> Any:
-        with self._moved:
-            self._moved.wait_for(lambda: path < self._first, 60)
-        return super().get(path, default)
-
-    def let_go(self, first: int = 999) -> None:
-        """Have only those wait that come later."""
-        with self._moved:
-            self._first = path_of(first)
-            self._moved.notify_all()
-
-
-@contextmanager
-def holding(answers: dict[str, Answer], first: int) -> Iterator[tuple[Server, Held]]:
-    """Serve pages, of which those from a number on have to wait."""
-    held = Held(answers, first)
-    with serving({}) as server:
-        server.answers = held
-        try:
-            yield server, held
-        finally:
-            held.let_go()
+def behind(number: int) -> Callable[[str], bool]:
+    """Whether a path comes after so many pages."""
+    return lambda path: path >= path_of(number)
 
 
 def decided(server: Server) -> dict[str, tuple[str, str | None]]:
@@ -150,17 +121,15 @@ def stored(store: Path, table: str = "pages") -> int:
 
 def test_pages_of_a_store_that_stays_locked_are_kept_and_later_ones_decided(tmp_path: Path) -> None:
     store = tmp_path / "dedup.db"
-    with holding(make_pages(75), 60) as (server, held):
+    with holding(make_pages(75), behind(15)) as (server, held):
         crawling = crawl(
             tmp_path, server, f"sqlite:///{store}", "-s", "LOG_LEVEL=DEBUG", patience=3
         )
         crawling.wait_for(lambda: stored(store) >= 5)
         with locked(store):
             before = stored(store)
-            crawling.wait_for(lambda: "Dedup failed" in crawling.log)
-            failed = crawling.log.count("Dedup failed")
-            time.sleep(2)  # less than another page would wait for
-            assert crawling.log.count("Dedup failed") > failed
+            held.let_go(behind(60))
+            crawling.wait_for(lambda: crawling.log.count("Dedup failed") > 5)
         held.let_go()
         assert crawling.wait() == 0, crawling.log
         urls = [server.url + path for path in server.answers]
@@ -177,6 +146,7 @@ def test_pages_of_a_store_that_stays_locked_are_kept_and_later_ones_decided(tmp_
     assert stats(crawling.log)["dedup/errors/StoreUnavailableError"] == str(len(kept))
     lines = said(crawling.log)
     assert len([line for line in lines if "Dedup failed for http" in line]) == 1, "once"
+    assert crawling.log.count("trying again") <= 1, "only the first one waits"
     assert crawling.log.count("Dedup failed for http") == len(kept)
     assert [line for line in lines if line.endswith(": works again")] == lines[-1:]
     assert "Traceback" not in crawling.log
@@ -237,31 +207,32 @@ def crashed(postgres: Postgres) -> Iterator[None]:
         finally:
             with suppress(ProcessLookupError):  # the server has killed it
                 os.kill(session.info.backend_pid, signal.SIGCONT)
-    assert so_within(10, postgres.answers)
+    assert so_within(PATIENCE, postgres.answers)
 
 
 def test_a_crawl_goes_on_when_postgresql_is_back(tmp_path: Path, postgres: Postgres) -> None:
     database = postgres.database()
-    with holding(make_pages(90), 15) as (server, held):
-        crawling = crawl(tmp_path, server, postgres.url(database))
+    with holding(make_pages(90), behind(15)) as (server, held):
+        crawling = crawl(tmp_path, server, postgres.url(database), patience=PATIENCE)
 
         def wait_for(pages: int) -> None:
-            crawling.wait_for(lambda: count(postgres, database) >= pages, 20)
+            crawling.wait_for(lambda: count(postgres, database) >= pages)
 
         wait_for(5)
         postgres.stop("fast")
         asked = len(server.asked)
-        held.let_go(30)
+        held.let_go(behind(30))
         crawling.wait_for(lambda: "trying again" in crawling.log)
         # Pages are fetched meanwhile.
         crawling.wait_for(lambda: len(server.asked) > asked + 5)
         postgres.start()
         check_store(postgres, database)
         wait_for(30)
-        held.let_go(60)
+        held.let_go(behind(60))
         wait_for(35)
         with crashed(postgres):
-            crawling.wait_for(lambda: len(said(crawling.log)) > 2, 4)
+            # After five seconds, the server ends that session as well.
+            so_within(4, lambda: len(said(crawling.log)) > 2)
         wait_for(60)
         held.let_go()
         wait_for(65)
@@ -270,16 +241,16 @@ def test_a_crawl_goes_on_when_postgresql_is_back(tmp_path: Path, postgres: Postg
         assert crawling.wait() == 0, crawling.log
         expected = decided(server)
     lines = said(crawling.log)
-    assert len(lines) == 4, "the third time was short"
-    for waiting, again in (lines[:2], lines[2:]):
+    assert 2 <= len(lines) <= 6, "nothing is said of less than two seconds"
+    for waiting, again in zip(lines[::2], lines[1::2], strict=True):
         assert f"{database}?" in waiting
-        assert "; trying again for 60 s" in waiting
+        assert f"; trying again for {PATIENCE} s" in waiting
         assert again.endswith(": works again")
     found = {url: (one["status"], one["original"]) for url, one in results(tmp_path).items()}
     assert found.keys() == expected.keys()
     # Where the server has committed and could not say so any more, a page is decided again.
     repeated = {url for url, (status, _) in found.items() if status == "unchanged"}
-    assert len(repeated) <= 3
+    assert len(repeated) < len(expected) / 3
     assert {found[url] == expected[url] for url in expected.keys() - repeated} == {True}
     in_store = {url: (status, head) for url, status, head in postgres.run(PAGES, database)}
     assert in_store == expected
@@ -322,7 +293,7 @@ def check_waits(store: Store, let_go: Callable[[], object]) -> None:
             early = so_within(0.5, checking.done)
         finally:
             let_go()
-        (verdict,) = checking.result(10)
+        (verdict,) = checking.result(PATIENCE)
     assert not early
     assert verdict.status in ("new", "unchanged")
 
@@ -437,7 +408,7 @@ def test_no_item_is_lost_where_a_disk_is_full_or_a_store_is_cut_off(
     tmp_path: Path, what: str
 ) -> None:
     store = tmp_path / "dedup.db"
-    with holding(make_pages(30), 15) as (server, held):
+    with holding(make_pages(30), behind(15)) as (server, held):
         with Store.open(f"sqlite:///{store}") as opened:
             opened.check([Page("https://example.org/", article(99))])
         crawling = crawl(tmp_path, server, f"sqlite:///{store}", delay=0.01)
@@ -455,7 +426,7 @@ def test_no_item_is_lost_where_a_disk_is_full_or_a_store_is_cut_off(
 
 def test_a_lost_store_closes_the_crawl_where_errors_do(tmp_path: Path) -> None:
     store = tmp_path / "dedup.db"
-    with holding(make_pages(60), 15) as (server, held):
+    with holding(make_pages(60), behind(15)) as (server, held):
         crawling = crawl(
             tmp_path, server, f"sqlite:///{store}", "-s", "DEDUP_ON_ERROR=close", delay=0.1
         )
@@ -476,7 +447,7 @@ def test_a_lost_store_closes_the_crawl_where_errors_do(tmp_path: Path) -> None:
 def test_a_role_that_loses_its_rights_keeps_the_items_and_it_is_said_once(
     tmp_path: Path, postgres: Postgres
 ) -> None:
-    with holding(make_pages(45), 15) as (server, held):
+    with holding(make_pages(45), behind(15)) as (server, held):
         name = postgres.database()
         postgres.run("CREATE ROLE restricted LOGIN")
         postgres.run(f"ALTER DATABASE {name} OWNER TO restricted")
@@ -488,7 +459,7 @@ def test_a_role_that_loses_its_rights_keeps_the_items_and_it_is_said_once(
         crawling = crawl(tmp_path, server, url, "-s", "LOG_LEVEL=DEBUG", delay=0.01)
         crawling.wait_for(lambda: count(postgres, name) >= 10)
         postgres.run("REVOKE ALL ON ALL TABLES IN SCHEMA public FROM restricted", name)
-        held.let_go(30)
+        held.let_go(behind(30))
         crawling.wait_for(lambda: crawling.log.count("Dedup failed") >= 10)
         postgres.run("GRANT ALL ON ALL TABLES IN SCHEMA public TO restricted", name)
         held.let_go()
@@ -562,7 +533,7 @@ def test_a_crawl_of_items_without_requests_ends_where_the_database_cannot_be_rea
         crawling = Crawling(
             tmp_path, "-s", f"DEDUP_STORE_URL={url}{query}", "-s", "DEDUP_ACTION=tag"
         )
-        assert crawling.wait(60) == 0, crawling.log
+        assert crawling.wait() == 0, crawling.log
     # Scrapy 2.14 has ended the crawl by then.
     assert stats(crawling.log)["finish_reason"] in ("dedup_error", "finished")
     assert stats(crawling.log)["item_scraped_count"] == "3"

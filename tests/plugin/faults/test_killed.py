@@ -70,8 +70,8 @@ def let_until_stored(
     another one is let through.
     """
     gate.let(pages)
-    for _ in range(20):
-        if so_within(2, lambda: stored() or crawling.process.poll() is not None):
+    for _ in range(5):
+        if so_within(5, lambda: stored() or crawling.process.poll() is not None):
             break
         gate.let(1)
     crawling.wait_for(stored)
@@ -167,7 +167,7 @@ def test_a_crawl_interrupted_twice_ends_at_once_and_leaves_a_sound_store(
     crawling.process.send_signal(signal.SIGINT)
     crawling.wait_for(lambda: "shutting down gracefully" in crawling.log)
     crawling.process.send_signal(signal.SIGINT)
-    crawling.wait(10)
+    crawling.wait()
     assert "forcing unclean shutdown" in crawling.log
     assert crawling.all_gone()
     assert is_whole(store)

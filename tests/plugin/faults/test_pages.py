@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ from tests.hostile.bombs import BOMBS
 from tests.support.crawls import LIST_SPIDER, Crawling, Project, items, listed, stats
 from tests.support.invariants import is_whole
 from tests.support.pages import article, html
+from tests.support.processes import PATIENCE, so_within
 from tests.support.serving import Answer, page, serving
 from tests.support.stores import rows_of
 
@@ -91,7 +91,7 @@ SKIPPED = {
     "nothing-declared": {"not_html"},
     "small-bomb": {"too_large"},
     "huge": {"too_large"},
-    "nested": {"no_main_text", "extraction_failed", "timeout"},
+    "nested": {"no_main_text", "extraction_failed"},
     "memory-bomb": {"too_much_memory"},
     "memory-bomb-again": {"too_much_memory"},
 }
@@ -133,11 +133,16 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
             *("-s", "DEDUP_ACTION=tag", "-s", "DEDUP_WORKERS=1", "-s", "LOG_LEVEL=INFO"),
             *("-s", "DOWNLOAD_WARNSIZE=0", "-s", "RETRY_ENABLED=False"),
             *("-s", "URLLENGTH_LIMIT=0", "-s", "DEDUP_WORKER_MEMORY=300"),
+            *("-s", f"DEDUP_TIMEOUT={PATIENCE}"),
         )
-        memory, end = 0, time.monotonic() + 90
-        while crawling.process.poll() is None and time.monotonic() < end:
+        memory = 0
+
+        def has_ended() -> bool:
+            nonlocal memory
             memory = max(memory, crawling.memory())
-            time.sleep(0.02)
+            return crawling.process.poll() is not None
+
+        so_within(PATIENCE, has_ended)
         status = crawling.wait(1)
     assert crawling.all_gone()
     return Done(crawling.log, status, memory, items(folder), set(urls), folder, credentials)

@@ -17,7 +17,7 @@ from shingling.plugin.settings import SETTINGS, DedupSettings, settings_of_rooms
 from shingling.text.languages import packs
 from tests.support.crawls import LIST_SPIDER, REFUSED, Project, listed, run_scrapy
 from tests.support.pages import article
-from tests.support.processes import processes_with, so_within
+from tests.support.processes import PATIENCE, processes_with, so_within
 from tests.support.serving import page, serving
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def test_a_crawl_with_a_wrong_setting_does_not_start_and_says_why_in_one_line(
         done = run_scrapy(tmp_path, "crawl", "spider", *pages, *wrong, FAULTS=mark)
     assert done.returncode == REFUSED, done.stderr
     assert server.asked == []
-    assert so_within(5, lambda: not processes_with(f"FAULTS={mark}"))
+    assert so_within(PATIENCE, lambda: not processes_with(f"FAULTS={mark}"))
     [line] = [
         line for line in done.stderr.splitlines() if " ERROR: " in line and " [shingling" in line
     ]

@@ -11,7 +11,7 @@ import pytest
 from tests.plugin.projects.user_project import values, warnings_in
 from tests.support.crawls import NEEDS_NO_REACTOR, Crawl, Crawling, stats
 from tests.support.pages import article, edited, html, linked
-from tests.support.serving import serving
+from tests.support.serving import holding, serving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,8 +23,7 @@ HEADLINES = [f"No {number}" for number in range(6)]
 """Of the unique articles; two of them have a copy as well."""
 
 
-@pytest.fixture(scope="module")
-def site() -> Iterator[str]:
+def site_pages() -> dict[str, str]:
     pages = {}
     for number, headline in enumerate(HEADLINES):
         file = f'<a class="file" href="/file/{number}.bin">The report</a></article>'
@@ -35,7 +34,12 @@ def site() -> Iterator[str]:
             pages[f"/article/{number}/print"] = copy
     others = {f"/file/{name}.bin": f"File {name}" for name in range(6)}
     others["/print/0"] = html(edited(article(0)), HEADLINES[0])  # nothing links to it
-    with serving({**linked(pages), **others}) as server:
+    return {**linked(pages), **others}
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[str]:
+    with serving(site_pages()) as server:
         yield server.url
 
 
@@ -49,23 +53,25 @@ def test_files_of_duplicates_are_not_downloaded_where_the_pipeline_of_files_come
 
 
 def test_every_item_of_a_job_that_was_stopped_and_resumed_comes_out_exactly_once(
-    project: Projects, site: str
+    project: Projects,
 ) -> None:
     articles = project("plain")
-    feed = ("-s", "JOBDIR=job", "-o", "items.jsonl")
-    crawl = ("crawl", "articles", "-a", f"site={site}", *feed)
-    # One page after the other, each when the item of the one before has come out.
-    slowly = ["-s", "CONCURRENT_REQUESTS=1", "-s", "SCRAPER_SLOT_MAX_ACTIVE_SIZE=1"]
-    command = ("-m", "scrapy", *crawl, *slowly, "-s", "DOWNLOAD_DELAY=0.3")
-    running = Crawling(articles.folder, command=command)
-    running.wait_for(lambda: "Scraped from" in running.log)
-    running.process.send_signal(signal.SIGINT)
-    assert running.wait() == 0, running.log
-    assert "(shutdown)" in running.log
-    assert "Traceback" not in running.log
-    stopped = articles.items()
-    assert 0 < len(stopped) < len(HEADLINES)
-    articles.scrapy(*crawl)
+    with holding(site_pages(), lambda path: path == "/article/2") as (server, held):
+        crawl = ("crawl", "articles", "-a", f"site={server.url}")
+        crawl += ("-s", "JOBDIR=job", "-o", "items.jsonl")
+        # One page after the other, each when the item of the one before has come out.
+        slowly = ["-s", "CONCURRENT_REQUESTS=1", "-s", "SCRAPER_SLOT_MAX_ACTIVE_SIZE=1"]
+        running = Crawling(articles.folder, command=("-m", "scrapy", *crawl, *slowly))
+        running.wait_for(lambda: "Scraped from" in running.log and "/article/2" in server.asked)
+        running.process.send_signal(signal.SIGINT)
+        running.wait_for(lambda: "shutting down gracefully" in running.log)
+        held.let_go()
+        assert running.wait() == 0, running.log
+        assert "(shutdown)" in running.log
+        assert "Traceback" not in running.log
+        stopped = articles.items()
+        assert 0 < len(stopped) < len(HEADLINES)
+        articles.scrapy(*crawl)
     assert values(articles.items(), "headline") == HEADLINES
     runs: list[Any] = articles.stored()["runs"]
     assert len(runs) == 2

@@ -145,14 +145,14 @@ ON_ONE_SITE: dict[str, Callable[[], dict[str, str]]] = {
     },
     "departures around now": lambda: one_site(
         [
-            {"departs": (datetime.now() + timedelta(seconds=20 * n - 60)).isoformat()}  # noqa: DTZ005 (local, as sites write them)
+            {"departs": (datetime.now() + timedelta(minutes=5 * n - 15)).isoformat()}  # noqa: DTZ005 (local, as sites write them)
             for n in range(8)
         ],
         TEXT,
     ),
     "departures at whole minutes": lambda: one_site(
         [
-            {"departs": f"{datetime.now() + timedelta(minutes=n - 2):%Y-%m-%d %H:%M:00}"}  # noqa: DTZ005 (likewise)
+            {"departs": f"{datetime.now() + timedelta(minutes=5 * n - 10):%Y-%m-%d %H:%M:00}"}  # noqa: DTZ005 (likewise)
             for n in range(5)
         ],
         TEXT,

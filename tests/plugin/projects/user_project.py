@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tests.support.crawls import Crawl, run_scrapy
+from tests.support.processes import PATIENCE
 from tests.support.stores import rows_of
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ _SETTINGS = """
 SPIDER_MODULES = ["{name}.spiders"]
 ADDONS = {{"shingling.Addon": 500}}
 """
-_LONGEST = 120  # seconds
 _ERROR = re.compile(r"Traceback|\] (?:ERROR|CRITICAL)|/shingling/.*Warning", re.IGNORECASE)
 
 
@@ -55,7 +55,7 @@ class UserProject:
             env={**os.environ, **variables},
             capture_output=True,
             text=True,
-            timeout=_LONGEST,
+            timeout=PATIENCE,
         )
         return _checked(done)
 

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from tests.support.installed import ROOT
-from tests.support.processes import Fork
+from tests.support.processes import PATIENCE, Fork
 
 if TYPE_CHECKING:
     from tests.repository.docs.pages import Block
@@ -60,7 +60,7 @@ class Shell:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            timeout=300,
+            timeout=PATIENCE,
             check=False,
         )
         assert done.returncode == 0, f"$ {command}\n{done.stdout}"
@@ -71,7 +71,7 @@ class Shell:
         with TemporaryDirectory() as temporary:
             file = Path(temporary, "printed")
             arguments = ("-m", *shlex.split(command))
-            status = Fork(self.folder, arguments, {}, (file, file)).wait(300)
+            status = Fork(self.folder, arguments, {}, (file, file)).wait(PATIENCE)
             printed = file.read_text(encoding="utf-8")
         assert status == 0, f"$ {command}\n{printed}"
         return printed

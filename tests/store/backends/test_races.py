@@ -19,7 +19,7 @@ from shingling.store.backends.postgres import MAX_LOCKS
 from shingling.store.decide.decide import decide
 from tests.store.children import crawl
 from tests.support.invariants import beginning, ending, text, verify, words
-from tests.support.processes import Child
+from tests.support.processes import PATIENCE, Child
 from tests.support.stores import is_postgres, postgres_only, rows_of, session_of, url_of
 
 if TYPE_CHECKING:
@@ -179,18 +179,18 @@ def holding(
         verdict = decide(page, *others)  # type: ignore[arg-type]
         if page.url == url and not begun.is_set():
             begun.set()
-            assert released.wait(20)
+            assert released.wait(PATIENCE)
         return verdict
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(shingling.store.decide.check, "decide", held)
         checking = threads.submit(store.check, batch, rules=rules)
         try:
-            assert begun.wait(20)
+            assert begun.wait(PATIENCE)
             yield checking
         finally:
             released.set()
-            checking.result(20)
+            checking.result(PATIENCE)
 
 
 def waits(checking: Future[list[Verdict]]) -> bool:
@@ -219,7 +219,7 @@ def test_pages_that_share_nothing_do_not_wait_for_each_other(
     with Store.open(url_of(file), rules=rules) as one, Store.open(url_of(file)) as two:
         with holding(one, many(count), threads, rules) as first:
             others = many(count, "other")
-            verdicts = threads.submit(two.check, others, rules=rules).result(20)
+            verdicts = threads.submit(two.check, others, rules=rules).result(PATIENCE)
             assert {verdict.status for verdict in verdicts} == {"new"}
             assert not first.done()
             stored = [page.url for page in two.pages()]
@@ -252,7 +252,7 @@ def test_a_page_waits_for_its_url_and_in_sqlite_for_all_that_are_being_decided(
     with holding(one, [Page("a", A)], threads):
         checking = threads.submit(two.check, [second])
         assert waits(checking)
-    [verdict] = checking.result(10)
+    [verdict] = checking.result(PATIENCE)
     assert (verdict.status, verdict.original) == (status, original)
 
 
@@ -283,7 +283,7 @@ def test_a_page_is_decided_as_if_others_that_were_committed_meanwhile_had_come_b
 ) -> None:
     one.check([Page(url, main_text) for url, main_text in before.items()])
     with holding(one, [Page(*held)], threads) as first:
-        [verdict] = threads.submit(two.check, [Page(*meanwhile)]).result(10)
+        [verdict] = threads.submit(two.check, [Page(*meanwhile)]).result(PATIENCE)
         assert (verdict.status, verdict.original) == then
         assert not first.done()
     [verdict] = first.result()
@@ -307,7 +307,7 @@ def test_a_page_that_is_overtaken_again_and_again_is_decided_alone(
         if page.url == "a":
             attempts.append(alone(one))
             if not attempts[-1]:
-                threads.submit(two.check, [others.pop()]).result(10)
+                threads.submit(two.check, [others.pop()]).result(PATIENCE)
         return decide(page, *more)  # type: ignore[arg-type]
 
     monkeypatch.setattr(shingling.store.decide.check, "decide", overtaken)
@@ -323,7 +323,7 @@ def test_a_batch_of_more_urls_than_can_be_locked_writes_alone(
     with holding(one, [Page("a", A)], threads):
         checking = threads.submit(two.check, many(MAX_LOCKS + 1))
         assert waits(checking)
-    assert {verdict.status for verdict in checking.result(30)} == {"new"}
+    assert {verdict.status for verdict in checking.result(PATIENCE)} == {"new"}
     assert alone(two)
     assert not alone(one)
 
@@ -342,7 +342,7 @@ def test_what_changes_many_pages_waits_for_every_check(
     with holding(one, [Page("a", A)], threads):
         acting: Future[object] = threads.submit(acts[act])
         assert waits(acting)  # type: ignore[arg-type]
-    acting.result(20)
+    acting.result(PATIENCE)
     if act == "review":
         assert one.find("a")[0].original == "b"
     if act == "forget":
@@ -360,7 +360,7 @@ def test_a_page_of_which_a_person_has_spoken_is_checked_alone(
     with holding(one, [Page("a", A)], threads):
         checking = threads.submit(two.check, [Page("b", OTHER)])
         assert waits(checking)
-    assert checking.result(10)[0].status == "new"
+    assert checking.result(PATIENCE)[0].status == "new"
     assert alone(two)
     [verdict] = one.check([Page("c", text(words("c")))])
     assert (verdict.original, verdict.reason) == ("b", "review")

@@ -17,7 +17,7 @@ from shingling.store.decide.check import Validation
 from shingling.store.decide.write import write_batch
 from tests.store.children import check_and_hold
 from tests.support.invariants import beginning, ending, text, verify, words
-from tests.support.processes import Child
+from tests.support.processes import PATIENCE, Child
 from tests.support.stores import execute, originals, postgres_only, rows_of, session_of, url_of
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def together(crawl: Callable[[int], None]) -> None:
     """Have several threads crawl, each with its number."""
     with ThreadPoolExecutor(WRITERS) as threads:
         for crawling in [threads.submit(crawl, number) for number in range(WRITERS)]:
-            crawling.result(120)
+            crawling.result(PATIENCE)
 
 
 @pytest.mark.parametrize(("method", "seed"), [("minhash", 1), ("minhash", 2), ("simhash", 1)])
@@ -102,7 +102,7 @@ def test_writers_get_the_verdicts_that_one_would_get_in_the_order_of_their_commi
         chance, pages = random.Random(f"{seed} {number}"), some_pages(120)
         chance.shuffle(pages)
         with Store.open(url_of(file), rules=rules) as store:
-            start.wait(20)
+            start.wait(PATIENCE)
             while pages:
                 size = chance.choice([1, 3, 8, 20])
                 order.check(store, pages[:size], lock)
@@ -134,7 +134,7 @@ def test_writers_learn_the_templates_of_the_same_sites(file: Path) -> None:
         pages = [site_page(site, at) for at in range(number, 140, WRITERS) for site in (0, 1)]
         random.Random(number).shuffle(pages)
         with Store.open(url_of(file)) as store:
-            start.wait(20)
+            start.wait(PATIENCE)
             for at in range(0, len(pages), 2):
                 store.check(pages[at : at + 2])
 
@@ -162,7 +162,7 @@ def test_a_writer_killed_in_its_turn_to_commit_leaves_nothing_and_blocks_nobody(
         with pytest.raises(TimeoutError):
             checking.result(0.5)
         child.kill()
-        assert checking.result(10)[0].status == "new"
+        assert checking.result(PATIENCE)[0].status == "new"
         assert [page.url for page in store.pages()] == ["c"]
         for table in ("texts", "bands"):
             lost = f"SELECT count(*) FROM {table} WHERE page_id NOT IN (SELECT id FROM pages)"
@@ -173,7 +173,7 @@ def test_a_writer_killed_in_its_turn_to_commit_leaves_nothing_and_blocks_nobody(
 
 
 def test_a_turn_without_a_commit_is_ended(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shingling.store.backends.postgres, "MAX_TURN", "200ms")
+    monkeypatch.setattr(shingling.store.backends.postgres, "MAX_TURN", "1s")
     with Store.open(url_of(file)) as one, Store.open(url_of(file)) as two:
         database = session_of(one).database
         with database.engine.connect() as connection:

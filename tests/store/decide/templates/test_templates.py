@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import time
 from dataclasses import dataclass, field
 from itertools import islice, product
 from typing import TYPE_CHECKING
@@ -346,11 +345,9 @@ def test_forgetting_pages_by_url_leaves_the_template_of_a_site(store: Store, fil
 def test_a_page_of_a_hundred_thousand_lines_is_decided(store: Store, file: Path) -> None:
     letters = "abcdefghijklmnopqr"  # 18 ** 4 > 100,000; numbers would not tell lines apart
     long = ["line " + "".join(four) for four in islice(product(letters, repeat=4), 100_000)]
-    began = time.monotonic()
     verdict = one(store, page(A + "long", long, title="A long table"))
     assert (verdict.status, verdict.template) == ("new", 0.0)
     verdict = one(store, page(A + "part", article("x"), long[63_000:65_000], title="A part of it"))
-    assert time.monotonic() - began < 60
     assert verdict.status == "new"
     assert verdict.template
     assert verdict.template > 0.9
