@@ -229,7 +229,7 @@ def test_a_small_file_of_much_takes_little_memory(tmp_path: Path, kind: str) -> 
         file = tmp_path / "rows.jsonl.gz"
         with gzip.open(file, "wb", 1) as packed:
             packed.write(b'{"url": "https://a.example/1", "text": "')
-            for _ in range(300):
+            for _ in range(120):
                 packed.write(bytes(1_000_000))
         command = ["import", str(file), "--store", f"sqlite:///{tmp_path / 'dedup.db'}"]
     assert file.stat().st_size < 2_000_000

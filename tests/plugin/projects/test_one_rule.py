@@ -6,9 +6,12 @@ A text in which the title of the page does not stand is not that of the page.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from contextlib import ExitStack
 from datetime import datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -110,66 +113,80 @@ def one_site(data: Sequence[Mapping[str, Any]], text: str, kind: str = "items") 
     return {f"/{kind}/{n}": page(one, text) for n, one in enumerate(data)}
 
 
-def jobs() -> dict[str, str]:
+def jobs(number: int) -> dict[str, str]:
     """Return adverts of 260 words, each in two towns that only the title names."""
     return {
-        f"/items/{n}": page({"pay": "20 EUR"}, article(n // 2, 260), f"Clerk {n // 2} in {town}")
+        f"/items/{n}": page(
+            {"pay": "20 EUR"}, article(number + n // 2, 260), f"Clerk {n // 2} in {town}"
+        )
         for n, town in enumerate(["Berlin", "Hamburg"] * 4)
     }
 
 
-def editions() -> dict[str, str]:
+def editions(number: int) -> dict[str, str]:
     """Return books in three editions that only the item's title names."""
     return {
         f"/items/{n}": page(
-            {"title": f"Book {n // 3}, edition {n % 3}", "price": "9.90"}, article(n // 3, 150)
+            {"title": f"Book {n // 3}, edition {n % 3}", "price": "9.90"},
+            article(number + n // 3, 150),
         )
         for n in range(9)
     }
 
 
+def departures(format: str, number: int) -> dict[str, str]:  # noqa: A002 (of strftime)
+    """Return trips that differ in a time around now, as the sites of the place write it."""
+    times = [datetime.now() + timedelta(minutes=5 * n - 15) for n in range(8)]  # noqa: DTZ005
+    return one_site([{"departs": time.strftime(format)} for time in times], article(number, 150))
+
+
+def told_by(*data: Mapping[str, Any]) -> Callable[[int], dict[str, str]]:
+    """Return what makes pages of one text, whose items have different data."""
+    return lambda number: one_site(data, article(number, 150))
+
+
 TEXT = article(77, 150)
-ON_ONE_SITE: dict[str, Callable[[], dict[str, str]]] = {
+# Each makes the pages of a site, from articles of this number on.
+ON_ONE_SITE: dict[str, Callable[[int], dict[str, str]]] = {
     "adverts in two towns": jobs,
     "editions": editions,
-    "a value that others lack": lambda: one_site(
-        [{"price": 5, "sale": 4}, {"price": 5}, {"price": 5, "sale": None, "size": "M"}], TEXT
+    "a value that others lack": told_by(
+        {"price": 5, "sale": 4}, {"price": 5}, {"price": 5, "sale": None, "size": "M"}
     ),
-    "one seller's equal pages before another's": lambda: {
-        **one_site([{"price": f"{n}9.99"} for n in range(3)], article(1, 60), "mallory"),
-        **one_site([{"price": f"{n}.50"} for n in range(6)], TEXT, "victim"),
+    "one seller's equal pages before another's": lambda number: {
+        **one_site([{"price": f"{n}9.99"} for n in range(3)], article(number, 60), "mallory"),
+        **one_site([{"price": f"{n}.50"} for n in range(6)], article(number + 1, 150), "victim"),
     },
-    "opening hours of a class of its own": lambda: {
-        f"/hours/{n}": page({}, TEXT).replace("</article>", f"</article><i>{n + 8}-18</i>")
+    "opening hours of a class of its own": lambda number: {
+        f"/hours/{n}": page({}, article(number, 150)).replace(
+            "</article>", f"</article><i>{n + 8}-18</i>"
+        )
         for n in range(4)
     },
-    "departures around now": lambda: one_site(
-        [
-            {"departs": (datetime.now() + timedelta(minutes=5 * n - 15)).isoformat()}  # noqa: DTZ005 (local, as sites write them)
-            for n in range(8)
-        ],
-        TEXT,
-    ),
-    "departures at whole minutes": lambda: one_site(
-        [
-            {"departs": f"{datetime.now() + timedelta(minutes=5 * n - 10):%Y-%m-%d %H:%M:00}"}  # noqa: DTZ005 (likewise)
-            for n in range(5)
-        ],
-        TEXT,
-    ),
-    "opening times": lambda: one_site([{"opens": f"{n + 8}:00"} for n in range(3)], TEXT),
-    "yes and no": lambda: one_site([{"in_stock": True}, {"in_stock": False}], TEXT),
-    "nested": lambda: one_site([{"geo": {"lat": 1.5, "lon": n}} for n in range(3)], TEXT),
-    "swapped": lambda: one_site([{"a": 1, "b": 2}, {"a": 2, "b": 1}], TEXT),
+    "departures around now": partial(departures, "%Y-%m-%dT%H:%M:%S.%f"),
+    "departures at whole minutes": partial(departures, "%Y-%m-%d %H:%M:00"),
+    "opening times": told_by(*({"opens": f"{n + 8}:00"} for n in range(3))),
+    "yes and no": told_by({"in_stock": True}, {"in_stock": False}),
+    "nested": told_by(*({"geo": {"lat": 1.5, "lon": n}} for n in range(3))),
+    "swapped": told_by({"a": 1, "b": 2}, {"a": 2, "b": 1}),
 }
 
 
-@pytest.mark.parametrize("shape", ON_ONE_SITE)
-def test_what_an_item_alone_says_keeps_it(project: Project, stack: ExitStack, shape: str) -> None:
-    urls = sites(stack, ON_ONE_SITE[shape]())
+def count(done: Crawl) -> Counter[str]:
+    """Count the items of each site."""
+    return Counter(urlsplit(item["url"]).netloc for item in done.items)
+
+
+def test_what_an_item_alone_says_keeps_it(project: Project, stack: ExitStack) -> None:
+    urls, expected = list[str](), Counter[str]()
+    for number, make in enumerate(ON_ONE_SITE.values(), 1):
+        pages = make(100 + 10 * number)
+        server = stack.enter_context(serving(pages, f"127.0.1.{number}"))
+        urls += [server.url + path for path in pages]
+        expected[urlsplit(server.url).netloc] = len(pages)
     later = ("-s", 'ITEM_PIPELINES={"shop.spiders.spider.WriteHours": 750}')
     for day in range(2):
-        assert len(crawl(project, urls, *later).items) == len(urls), day
+        assert count(crawl(project, urls, *later)) == expected, (day, [*ON_ONE_SITE])
 
 
 def test_prices_of_every_day_come_out(project: Project, stack: ExitStack) -> None:
@@ -195,29 +212,41 @@ def test_data_that_a_list_carries_to_equal_pages_comes_out(
     assert len(crawl(project, urls[:1]).items) == 12
 
 
-SHOPS = [
-    {f"/{kind}/{n}": page({"price": f"{n + extra}.90 EUR"}, article(n, 150)) for n in range(4)}
-    for kind in ("items", "shops")
-    for extra in (10, 12)
-]
-BRANCHES = [
-    {"/items/1": page({"addr": f"{n} High Street", "phone": f"030 {n}"}, TEXT)} for n in range(3)
-]
-PLACES = [{"/shops/1": page({"geo": [52.5 + n, 13.4]}, TEXT)} for n in range(3)]
-SIZES = [{"/shops/1": page({"size": f"{n}50 MB"}, TEXT)} for n in range(3)]
+# On three sites, or two; each of articles of its own.
+ON_DIFFERENT_SITES: dict[str, list[dict[str, str]]] = {
+    **{
+        name: [
+            {
+                f"/{kind}/{n}": page({"price": f"{n + extra}.90 EUR"}, article(first + n, 150))
+                for n in range(4)
+            }
+            for extra in (10, 12)
+        ]
+        for name, kind, first in (
+            ("prices", "items", 300),
+            ("prices beside the description in a field", "shops", 310),
+        )
+    },
+    "branches": [
+        {"/items/1": page({"addr": f"{n} High Street", "phone": f"030 {n}"}, article(320, 150))}
+        for n in range(3)
+    ],
+    "places": [{"/shops/1": page({"geo": [52.5 + n, 13.4]}, article(321, 150))} for n in range(3)],
+    "sizes": [{"/shops/1": page({"size": f"{n}50 MB"}, article(322, 150))} for n in range(3)],
+}
 
 
-@pytest.mark.parametrize(
-    "pages_of",
-    [SHOPS[:2], SHOPS[2:], BRANCHES, PLACES, SIZES],
-    ids=["prices", "prices beside the description in a field", "branches", "places", "sizes"],
-)
-def test_numbers_of_items_count_on_different_sites(
-    project: Project, stack: ExitStack, pages_of: Sequence[Mapping[str, str]]
-) -> None:
-    urls = sites(stack, *pages_of)
+def test_numbers_of_items_count_on_different_sites(project: Project, stack: ExitStack) -> None:
+    urls = list[str]()
+    for number, pages_of in enumerate(ON_DIFFERENT_SITES.values(), 2):
+        servers = [
+            stack.enter_context(serving(pages, f"127.0.{number}.{site}"))
+            for site, pages in enumerate(pages_of, 1)
+        ]
+        urls += [server.url + path for path in pages_of[0] for server in servers]
     for day in range(2):
-        assert len(crawl(project, urls).items) == len(urls), day
+        found = {item["url"] for item in crawl(project, urls).items}
+        assert {*urls} - found == set(), day
 
 
 def story(number: int, site: int) -> str:
