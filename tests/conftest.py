@@ -36,6 +36,8 @@ _MARKERS = {
         "bulk/",
         "cli/test_exchange_commands.py",
         "hostile/files/",
+        "hostile/test_patterns.py",
+        "hostile/test_texts.py",
         "repository/test_benchmarks.py",
         "store/backends/test_atomic.py",
         "store/backends/test_races.py",

@@ -106,7 +106,7 @@ def test_what_ordinary_pages_notice_of_a_bomb_is_measured(tmp_path: Path) -> Non
     [result] = bombs.run(tmp_path, ["text: dots"], ["quick"], ["1"], size=50_000)
     assert result.lost == 0
     assert len(result.verdicts) == 2
-    assert 0 < result.wait < 60
+    assert result.wait > 0
     assert result.worker > 10
     assert len(result.row) == len(bombs.COLUMNS)
 
@@ -167,7 +167,7 @@ def test_crawls_are_measured_and_judged() -> None:
         assert 0 <= shown["lag_p50"] <= shown["lag_p99"] <= shown["lag_max"]
         assert shown["peak_mb"] > 10
     # Both read the archive in a process of its own.
-    assert figures["cold"]["worker_ms"] > 1.5 * figures["scrapy"]["worker_ms"]
+    assert figures["cold"]["worker_ms"] > figures["scrapy"]["worker_ms"]
     ratio = figures["warm"]["pages/s"] / figures["inline"]["pages/s"]
     assert Target("warm / inline", ratio, 12, at_least=True) in crawls.judged(figures, "heavy")
 
