@@ -57,8 +57,8 @@ def test_every_item_of_a_job_that_was_stopped_and_resumed_comes_out_exactly_once
 ) -> None:
     articles = project("plain")
     with holding(site_pages(), lambda path: path == "/article/2") as (server, held):
-        crawl = ("crawl", "articles", "-a", f"site={server.url}")
-        crawl += ("-s", "JOBDIR=job", "-o", "items.jsonl")
+        job = ("-s", "JOBDIR=job", "-o", "items.jsonl")
+        crawl = ("crawl", "articles", "-a", f"site={server.url}", *job)
         # One page after the other, each when the item of the one before has come out.
         slowly = ["-s", "CONCURRENT_REQUESTS=1", "-s", "SCRAPER_SLOT_MAX_ACTIVE_SIZE=1"]
         running = Crawling(articles.folder, command=("-m", "scrapy", *crawl, *slowly))
