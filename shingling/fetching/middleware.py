@@ -284,7 +284,7 @@ class FetchMiddleware:
 
     async def _close(self) -> None:
         """Learn from the last pages, and save it all."""
-        await self._notes.finish()
+        await self._notes.finish(MAX_WAIT_SECONDS)
         self._settle()
         self._has_ended = True
         self._skipped.pause()

@@ -97,10 +97,10 @@ class PagesNoted:
         """Wait until at most 32 pages are being noted."""
         await self._under_way.wait(MAX_WAIT_SECONDS)
 
-    async def finish(self) -> None:
+    async def finish(self, seconds: float) -> None:
         """Wait for the last pages, and give up those that take longer."""
         if self._tasks:
-            _, late = await asyncio.wait([*self._tasks], timeout=MAX_WAIT_SECONDS)
+            _, late = await asyncio.wait([*self._tasks], timeout=seconds)
             for task in late:
                 task.cancel()
 

@@ -45,7 +45,7 @@ async def _wait_while_many_pages_are_being_noted() -> None:
     assert len(notes) == 33
     known.set()
     await waiting
-    await notes.finish()
+    await notes.finish(PATIENCE)
     assert len(notes) == 0
 
 
