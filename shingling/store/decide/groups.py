@@ -54,7 +54,8 @@ class Groups:
 
     def note(self, rows: Iterable[Row]) -> None:
         """Note that rows have changed."""
-        self.changed.update((row.id, row) for row in rows)
+        for row in rows:
+            self.changed[row.id] = row
 
     def original(self, row: Row) -> Row:
         """Original of the row's group."""

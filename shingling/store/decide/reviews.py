@@ -65,10 +65,12 @@ class Reviews:
 
     def pages(self, row: Row, *, same: bool) -> list[Row]:
         """Pages of the row's scope that are the same, or different, by a review; oldest first."""
+        if not self._are_there:
+            return []
         self.read({row.url_key})
         found = (
             self._pages.of_url(row.scope, key)
-            for key, is_same in self._read.get(row.url_key, {}).items()
+            for key, is_same in self._read[row.url_key].items()
             if is_same is same
         )
         return sorted((other for other in found if other is not None), key=lambda one: one.id)
