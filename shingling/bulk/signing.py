@@ -268,6 +268,7 @@ class Signer:
         """Make a worker process ready, which notes each row in the file."""
         assert self.row_file is not None
         limit_memory(self.extractor.worker_memory)
+        sign("", self.extractor.scheme)  # makes tables, which no row is to be late for
         with self.row_file.open("r+b") as file:
             shared = mmap.mmap(file.fileno(), _PLACE.size)
         return partial(sign_part, signer=self, note=partial(_PLACE.pack_into, shared, 0))
