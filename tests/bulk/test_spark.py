@@ -142,7 +142,7 @@ def test_the_program_decides_a_parquet_file_as_one_machine_does(
         read_lines(one / "groups.jsonl"), key=lambda group: str(group["original"])
     )
     kept = pq.read_table(out / "kept").sort_by("id")
-    assert kept.column("id").to_pylist() == result_of(one).kept
+    assert kept.column("id").to_pylist() == sorted(result_of(one).kept)
     assert kept.column_names == pq.read_schema(file).names
     [summary] = (out / "summary").glob("part-*")
     assert json.loads(summary.read_text(encoding="utf-8")) == found
