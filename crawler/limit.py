@@ -27,7 +27,7 @@ class LimitedScheduler(Scheduler):
     spider: LimitedSpider
 
     def next_request(self) -> Request | None:
-        """Return the next request, or None where it may turn out to be one too many."""
+        """Return the next request, or None if it may turn out to be one too many."""
         assert self.crawler is not None
         assert self.crawler.engine is not None
         slot = self.crawler.engine._slot

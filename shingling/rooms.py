@@ -13,7 +13,7 @@ Such a module imports what it needs in these functions: they are asked for in ev
 `cli` asks in the same way for `COMMANDS` of its module or package `commands`: commands of `scrapy
 dedup`.
 
-A room names in `STANDS_ON` the rooms that it is built upon; where one of them is not there, it
+A room names in `STANDS_ON` the rooms that it is built upon; if one of them is not there, it
 offers nothing.
 """
 

@@ -196,7 +196,7 @@ def _lacks_text(record: Record, problems: Problems) -> bool:
 
 
 def _page(record: Record, scheme: str | None) -> Page:
-    """Page with its signature under a scheme; it is to be signed where that is None."""
+    """Page with its signature under a scheme; it is to be signed if that is None."""
     fields = record.fields
     signature = None
     if scheme is not None:

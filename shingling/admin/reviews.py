@@ -72,7 +72,7 @@ def review_pairs(
         session: the store.
         answers: of different pairs.
         rules: how pages that leave their group are decided again.
-        require: is given the reviews of the pairs until now, and raises an error where nothing is
+        require: is given the reviews of the pairs until now, and raises an error if nothing is
             to be written.
 
     Raises:

@@ -62,7 +62,7 @@ def open_session(options: CommandOptions, *, read_only: bool = False) -> Session
 
 
 def rules_for(session: Session, options: CommandOptions) -> Rules | None:
-    """Rules of the settings, where the store is indexed for such; else None."""
+    """Rules of the settings, if the store is indexed for such; else None."""
     rules, indexed = options.settings.rules, session.index.usual_rules()
     halves = Keys.SIMHASH_HALVES
     same_keys = (METHODS[rules.method].keys is halves) == (METHODS[indexed.method].keys is halves)

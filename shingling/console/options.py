@@ -128,7 +128,7 @@ def number(high: int, unit: str = "number", *, with_zero: bool = False) -> Calla
 
 
 def time(value: str) -> float:
-    """Read a date or time in ISO 8601, in UTC where it names no zone, as seconds since 1970.
+    """Read a date or time in ISO 8601, in UTC if it names no zone, as seconds since 1970.
 
     Raises:
         ArgumentTypeError: it is none.

@@ -145,11 +145,11 @@ def print_found(
     """Print what was found, `--limit` of it at most, and say whether there is more.
 
     Args:
-        found: one more than the limit, where there is more.
+        found: one more than the limit, if there is more.
         options: of the command.
         as_json: converts one of it to values that JSON has.
         show: prints it for a person.
-        nothing: line for a person where nothing was found.
+        nothing: line for a person if nothing was found.
 
     Returns:
         The exit status.
@@ -166,7 +166,7 @@ def print_found(
 
 
 def print_more(found: Sequence[object], options: CommandOptions) -> None:
-    """Say that there is more than `--limit` shows, where more was found."""
+    """Say that there is more than `--limit` shows, if more was found."""
     if len(found) > options.limit:
         print_lines(f"… and more: --limit is {options.limit:,}", error=options.json)
 

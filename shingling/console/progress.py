@@ -25,7 +25,7 @@ def progress_bar(
     announced: bool = True,
     shown: bool = True,
 ) -> Iterator[Show]:
-    """Show progress on standard error: a bar where that is a terminal.
+    """Show progress on standard error: a bar if that is a terminal.
 
     Args:
         unit: what is counted, such as `pages`.

@@ -38,7 +38,7 @@ class Extracted:
     """What an extractor function may return instead of the text alone.
 
     Args:
-        text: the main text; None or blank where the page has none.
+        text: the main text; None or blank if the page has none.
         title: used instead of the page's `<title>`, unless None.
         language: ISO 639 code, used instead of the one that the page declares, unless None.
     """
@@ -49,7 +49,7 @@ class Extracted:
 
 
 ExtractorFunction: TypeAlias = Callable[[str, str | None], Extracted | str | None]
-"""Takes the HTML of a page and its URL, and gives its main text, or None where there is none."""
+"""Takes the HTML of a page and its URL, and gives its main text, or None if there is none."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Extractor:
     Args:
         name: as `DEDUP_EXTRACTOR` has it.
         parser: where the class of its parsed pages is, as `module:name`.
-        function: where its function is, likewise; None where parsed pages give the main text.
+        function: where its function is, likewise; None if parsed pages give the main text.
         distributions: packages whose versions decide what it gives. If there are none, nobody
             knows when its text changes, and known bodies are extracted again.
         modules: that it cannot do without, of packages that may not be installed.
@@ -72,7 +72,7 @@ class Extractor:
     modules: tuple[str, ...] = ()
 
     def load(self) -> ExtractorFunction | None:
-        """Import the function; None where parsed pages give the main text.
+        """Import the function; None if parsed pages give the main text.
 
         Raises:
             SettingsError: it cannot be imported, or is not a function, or another package that
@@ -138,7 +138,7 @@ def default_extractor() -> Extractor:
 
 @cache
 def _quick() -> Extractor:
-    """`quick`, or in its place trafilatura's fast mode where Resiliparse cannot be imported."""
+    """`quick`, or in its place trafilatura's fast mode if Resiliparse cannot be imported."""
     quick = BUILT_IN["quick"]
     try:
         quick.load()

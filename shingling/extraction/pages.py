@@ -149,7 +149,7 @@ class PageExtractor:
         return extract_head(fetched.body, fetched.url, encoding=fetched.encoding, parser=parser)
 
     def main_text(self, fetched: Fetched) -> str | None:
-        """Extract the text that people read, by trafilatura; None where there is none."""
+        """Extract the text that people read, by trafilatura; None if there is none."""
         try:
             if not fetched.is_html:
                 return self._plain(fetched.body)

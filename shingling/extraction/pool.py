@@ -76,7 +76,7 @@ class _Thread(threading.Thread):
 
 
 class ExtractionPool:
-    """Extracts pages in worker processes, or in one thread at a time where `workers` is 0.
+    """Extracts pages in worker processes, or in one thread at a time if `workers` is 0.
 
     A process is started when a page finds all others busy: small crawls need only one. All methods
     but `close` are called in one event loop.
@@ -86,7 +86,7 @@ class ExtractionPool:
         workers: number of processes at most, without that of slow pages.
         timeout: seconds after which a page is given up.
         first: a worker process that was started before.
-        slow_seconds: CPU seconds after which a page is slow; infinite where no page waits for
+        slow_seconds: CPU seconds after which a page is slow; infinite if no page waits for
             another one.
 
     Attributes:
@@ -146,7 +146,7 @@ class ExtractionPool:
         return head
 
     async def main_text(self, fetched: Fetched) -> str | None:
-        """Extract the text that people read, by trafilatura; None where there is none.
+        """Extract the text that people read, by trafilatura; None if there is none.
 
         Raises:
             ExtractionError: with reason `timeout` or `worker_died`.
@@ -205,7 +205,7 @@ class ExtractionPool:
             self._slow_bytes -= size
 
     async def _answer(self, worker: Worker | None, question: Question, slow_seconds: float) -> Any:
-        """Have a worker answer a question; it is ended where that takes too long.
+        """Have a worker answer a question; it is ended if that takes too long.
 
         Raises:
             _TooSlowError: the page is slow, and others wait.

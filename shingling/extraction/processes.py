@@ -83,7 +83,7 @@ class Worker:
         # By itself, glibc keeps ever more of the memory that the largest pages have taken.
         environment.setdefault("MALLOC_TRIM_THRESHOLD_", _TRIM_THRESHOLD_BYTES)
         self._process = subprocess.Popen(  # noqa: S603 (our own module)
-            # -P: the working directory is imported from only where our sys.path has it.
+            # -P: the working directory is imported from only if our sys.path has it.
             [sys.executable, "-P", "-m", "shingling.extraction.worker", *modules],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

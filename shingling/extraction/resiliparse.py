@@ -22,7 +22,7 @@ _MEASURED_TAG = re.compile(rf"<(?:{'|'.join(_MEASURED_ELEMENTS)})(?=[\s/>])", re
 _MAX_DEPTH = 512  # of one of them; libxml2 reads no deeper than 256
 _DEPTH_CHECKED = 64  # one in this number of elements
 _NOT_IN_XML = re.compile("[\x01-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
-# What the source has where nodes of the tree, which are slow to ask, may have data for scripts.
+# What the source has if nodes of the tree, which are slow to ask, may have data for scripts.
 _MAY_HAVE_DATA_SCRIPT = re.compile(r"json|__(?:[A-Z]+_STATE|NEXT_DATA|NUXT|DATA)__", re.IGNORECASE)
 _MAY_HAVE_JSON_ATTRIBUTE = re.compile(
     r"""=\s*["']?\[?\{(?:"|&quot;|&#0*34;|&#x0*22;)""", re.IGNORECASE
@@ -55,7 +55,7 @@ class ResiliparsePage(ParsedPage):
         return cls(html) if _BEGINS_AS_HTML.match(html) or _HAS_HTML.search(html) else None
 
     def main_text(self, url: str | None) -> str | None:  # noqa: ARG002 (other extractors use it)
-        """Extract the main text; None also where elements are nested too deeply to be measured."""
+        """Extract the main text; None also if elements are nested too deeply to be measured."""
         if self._is_nested_deeply():
             return None
         text: str = extract_plain_text(self._tree, main_content=True, alt_texts=False)

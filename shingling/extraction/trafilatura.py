@@ -55,7 +55,7 @@ class TrafilaturaPage(ParsedPage):
         """Extract what trafilatura is sure of; if that is little, what it takes for text.
 
         Where its own rules have found a text, its comparison with other extractors changes little,
-        and takes half of the time. In small pages they are asked only where most words are left
+        and takes half of the time. In small pages they are asked only if most words are left
         out.
         """
         take = self._take(url)

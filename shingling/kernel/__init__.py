@@ -1,7 +1,7 @@
-"""The compiled kernel, where there is one: text -> words and words -> signature in C.
+"""The compiled kernel, if there is one: text -> words and words -> signature in C.
 
 `COMPILED` says whether it is used; if not, callers do the same in NumPy, with the same bits. It
-is missing where no C compiler was found, and switched off by SHINGLING_COMPILED=0 in the
+is missing if no C compiler was found, and switched off by SHINGLING_COMPILED=0 in the
 environment. This is the only module that imports `_kernel`.
 """
 

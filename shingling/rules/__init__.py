@@ -19,7 +19,7 @@ class Keys(Enum):
 
 @dataclass(frozen=True)
 class Method:
-    """A method: a page is a near-duplicate of an original where all that it asks for holds.
+    """A method: a page is a near-duplicate of an original if all that it asks for holds.
 
     Args:
         name: as `DEDUP_METHOD` has it.
@@ -68,7 +68,7 @@ MAX_SIMHASH_DISTANCE = 7
 """Bits that an index of SimHashes can look for at most."""
 
 DEFAULT_CONTAINMENT = 0.9
-"""Share of a page's shingles from which on it is a piece of another, where pieces are wanted."""
+"""Share of a page's shingles from which on it is a piece of another, if pieces are wanted."""
 
 DEFAULT_EXTRACTOR = "quick"
 """What takes the main text out of HTML."""

@@ -88,7 +88,7 @@ class Rules:
 
     @property
     def least_resemblance(self) -> float | None:
-        """Threshold, or None where the method does not ask for it."""
+        """Threshold, or None if the method does not ask for it."""
         return self.threshold if METHODS[self.method].threshold else None
 
     @property

@@ -42,7 +42,7 @@ _LETTERS = re.compile(r"[^\W\d_]+")
 _MARKS = frozenset(".,'’+-−–/()[]:;")  # within numbers and between them
 _DATE = re.compile(r"(?:\d{4}|\d{1,2})([-/.])\s?\d{1,2}\1\s?(?:\d{4}|\d{1,2})\.?")
 _CLOCK = re.compile(r"\d:\d\d")
-# How the names of months begin where they are short, in the languages of Western Europe.
+# How the names of months begin if they are short, in the languages of Western Europe.
 _MONTH = re.compile(
     r"(?:jan|ene|gen|feb|fév|fev|mar|mär|mrt|apr|avr|abr|mai|may|maj|mag|mei|jun|jui|giu|jul|lug"
     r"|aug|aoû|ago|sep|set|oct|okt|out|ott|nov|dec|déc|dez|dic)"

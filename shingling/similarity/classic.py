@@ -87,17 +87,17 @@ class ClassicOverlap(NamedTuple):
 
     @property
     def dice(self) -> float:
-        """100 x 2 shared / (shingles of a + shingles of b); 0.0 where there are none."""
+        """100 x 2 shared / (shingles of a + shingles of b); 0.0 if there are none."""
         return 200 * self.shared / max(self.a + self.b, 1)
 
     @property
     def per_word(self) -> float:
-        """100 x shared / words of a; 0.0 where it has none."""
+        """100 x shared / words of a; 0.0 if it has none."""
         return 100 * self.shared / max(self.words_a, 1)
 
     @property
     def per_shingle(self) -> float:
-        """100 x shared / shingles of a; 0.0 where it has none."""
+        """100 x shared / shingles of a; 0.0 if it has none."""
         return 100 * self.shared / max(self.a, 1)
 
 

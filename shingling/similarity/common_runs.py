@@ -90,7 +90,7 @@ def _pairs(first: Hashes, second: Hashes, words: int) -> Hashes:
 def align(a: Sequence[str], b: Sequence[str]) -> Alignment | None:
     """Longest common subsequence and edit distance of two texts, in words, by rapidfuzz.
 
-    None where rapidfuzz is not installed, or the texts have more than `MAX_WORD_PAIRS_ALIGNED`
+    None if rapidfuzz is not installed, or the texts have more than `MAX_WORD_PAIRS_ALIGNED`
     pairs of words: the time grows with these (bit-parallel; Hyyro 2003 and 2004).
     """
     if len(a) * len(b) > MAX_WORD_PAIRS_ALIGNED:

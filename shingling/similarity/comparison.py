@@ -37,7 +37,7 @@ class Comparison:
         simhash_likeness: (bits - distance) / bits.
         cosine: of the vectors of words, or of other features, by the weighting.
         longest_run: words of the longest run that both have.
-        longest_subsequence: words of the longest common subsequence; None where rapidfuzz is not
+        longest_subsequence: words of the longest common subsequence; None if rapidfuzz is not
             installed, or for very long texts (more than 10^10 pairs of words).
         edit_distance: words to insert, delete or replace; None likewise.
         exact: the texts are the same.
@@ -93,7 +93,7 @@ def compare(
         b: the other one.
         scheme: how they become words, shingles and signatures; None for the default.
         weighting: of the cosine; None for words with smooth weights, by the table of the
-            scheme's SimHash where it has one.
+            scheme's SimHash if it has one.
 
     Raises:
         SchemeError: the scheme asks for a language pack that is not installed.

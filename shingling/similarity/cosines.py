@@ -120,7 +120,7 @@ def count_features(hashes: Fingerprints) -> tuple[Fingerprints, Floats]:
 def cosine(a: Sequence[str], b: Sequence[str], weighting: Weighting | None = None) -> float:
     """Cosine of two texts' canonical words (Salton and McGill 1983).
 
-    0.0 where a text has no words, or none of a weight above 0.
+    0.0 if a text has no words, or none of a weight above 0.
     """
     weighting = weighting or Weighting()
     features = [count_features(weighting.hashes(words)) for words in (a, b)]

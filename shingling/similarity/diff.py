@@ -38,9 +38,9 @@ class Change(NamedTuple):
 def word_diff(a: str, b: str) -> list[Change]:
     """Two texts as stretches that are the same and stretches that differ, in order.
 
-    Words are the same where their canonical forms are: case and punctuation do not count.
+    Words are the same if their canonical forms are: case and punctuation do not count.
     Sentences are matched first, and words within those that differ (Ratcliff and Obershelp
-    1988, by difflib); where very many differ in a row, they are not taken apart. Time grows
+    1988, by difflib); if very many differ in a row, they are not taken apart. Time grows
     linearly with the texts, beyond a limit on what is compared.
     """
     matcher = _Matcher(_MAX_DIFF_STEPS)
@@ -111,7 +111,7 @@ class _Matcher:
         """Longest blocks in both, as `SequenceMatcher.get_matching_blocks` finds them.
 
         Its time is cubic at worst. What a search takes is known before it: the places in `b` of
-        each token of `a`; where that is more than is left, no further block is looked for.
+        each token of `a`; if that is more than is left, no further block is looked for.
         """
         forms = [form for _, form in a]
         matcher = SequenceMatcher(None, forms, [form for _, form in b])

@@ -39,7 +39,7 @@ _WHOLES: dict[str, Callable[[Number, Counts], Number]] = {
 
 
 def measure_sets(measure: str, shared: Number, counts: Counts) -> Floats:
-    """One of `shingling.rules.SET_MEASURES`, from 0 to 1; 0 where there is nothing.
+    """One of `shingling.rules.SET_MEASURES`, from 0 to 1; 0 if there is nothing.
 
     Args:
         measure: "resemblance" (shared / all), "dice" (2 shared / (a + b); Dice 1945), "share"
@@ -68,12 +68,12 @@ class Overlap:
 
     @property
     def resemblance(self) -> float:
-        """Shared shingles / all shingles (Jaccard); 0.0 where there are none."""
+        """Shared shingles / all shingles (Jaccard); 0.0 if there are none."""
         return self.shared / max(self.a + self.b - self.shared, 1)
 
     @property
     def containment(self) -> float:
-        """Shared shingles / shingles of the smaller text; 0.0 where it has none."""
+        """Shared shingles / shingles of the smaller text; 0.0 if it has none."""
         return self.shared / max(min(self.a, self.b), 1)
 
 
@@ -85,7 +85,7 @@ def overlap(a: Fingerprints, b: Fingerprints) -> Overlap:
 
 
 def unless_forged(both: Overlap, a: str, b: str, scheme: Scheme) -> Overlap:
-    """Overlap of two texts, of less than nothing where they share hashes and not the words.
+    """Overlap of two texts, of less than nothing if they share hashes and not the words.
 
     Methods without a threshold decide by public hashes, which anybody can make other words of.
     """
@@ -101,7 +101,7 @@ def standard_error(resemblance: float) -> float:
 def estimate(a: Signature, b: Signature) -> float:
     """Resemblance of two texts as their minima show it: equal minima / 84.
 
-    0.0 where a text has no words.
+    0.0 if a text has no words.
 
     Raises:
         SchemeError: the signatures were made under two schemes.

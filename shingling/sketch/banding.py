@@ -88,7 +88,7 @@ class Banding:
     def finds_supershingles(self) -> bool:
         """Whether all pairs with an equal supershingle share a band.
 
-        They do where the 14 minima of each supershingle contain a whole band.
+        They do if the 14 minima of each supershingle contain a whole band.
         """
         return (
             self.rows == _MINIMA_PER_SUPERSHINGLE or 2 * self.rows <= _MINIMA_PER_SUPERSHINGLE + 1
@@ -171,7 +171,7 @@ class Halves:
         return np.stack([low, values >> np.uint64(self.width)], axis=1)
 
     def masks(self, distance: int) -> Hashes:
-        """Bits in which one half may differ where SimHashes are within a distance: uint64[m]."""
+        """Bits in which one half may differ if SimHashes are within a distance: uint64[m]."""
         return _masks(self.width, distance // 2)
 
     def _keys(self, halves: Hashes) -> Integers:

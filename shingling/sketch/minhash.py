@@ -126,7 +126,7 @@ def minima(fingerprints: Fingerprints, family: str = "affine") -> Minima:
         family: of hash functions, one of `FAMILIES`.
 
     Returns:
-        uint32[84]; all 0xFFFFFFFF where there are no fingerprints.
+        uint32[84]; all 0xFFFFFFFF if there are no fingerprints.
     """
     values_of = crc_values if family == "crc" else _affine_values
     smallest = np.full(FUNCTIONS, 0xFFFFFFFF, dtype=np.uint32)

@@ -106,7 +106,7 @@ def fingerprints(hashes: Fingerprints, size: int, *, ordered: bool = True) -> Fi
         ordered: the order of a shingle's units counts; if False, they are sorted first.
 
     Returns:
-        uint64[max(n - size + 1, 1)]; uint64[0] where there are no units.
+        uint64[max(n - size + 1, 1)]; uint64[0] if there are no units.
     """
     if not len(hashes):
         return hashes

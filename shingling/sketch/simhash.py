@@ -264,7 +264,7 @@ class SimhashFeatures:
 
 
 def tf_shingle_sizes(features: SimhashFeatures) -> range | None:
-    """Sizes of the features where they are shingles of words weighted by tf, else None."""
+    """Sizes of the features if they are shingles of words weighted by tf, else None."""
     pieces = features._pieces
     weighted = features.keywords or features.idf is not None
     return pieces.sizes if pieces.unit == "words" and pieces.step == 1 and not weighted else None
@@ -307,7 +307,7 @@ def _weighted_words(
 
 
 def simhash(features: Fingerprints, weights: Integers | None = None) -> int:
-    """SimHash of features: bit j is set where it is set in more than half of their weight.
+    """SimHash of features: bit j is set if it is set in more than half of their weight.
 
     Args:
         features: uint64[n], in any order.
@@ -315,7 +315,7 @@ def simhash(features: Fingerprints, weights: Integers | None = None) -> int:
             occurrence are weighted by how often they occur (tf).
 
     Returns:
-        64 bits as an int; 0 where there are no features.
+        64 bits as an int; 0 if there are no features.
     """
     if weights is None:
         counts, total = _count_bits(features), len(features)

@@ -52,8 +52,8 @@ class Value(NamedTuple):
 
     Args:
         measure: `resemblance` or `containment`.
-        value: None where nothing was measured.
-        least: that was asked for; None where nothing was, or it is not known.
+        value: None if nothing was measured.
+        least: that was asked for; None if nothing was, or it is not known.
     """
 
     measure: str
@@ -62,7 +62,7 @@ class Value(NamedTuple):
 
     @property
     def asked(self) -> str:
-        """What was asked for: "at or above the threshold 0.5"; "" where that is not known."""
+        """What was asked for: "at or above the threshold 0.5"; "" if that is not known."""
         # A page whose group has lost its original may have been decided again by other rules.
         if self.least is None or self.value is None or self.value < self.least:
             return ""
@@ -84,7 +84,7 @@ def deciding_value(page: StoredPage) -> Value:
 
 
 def deciding_reason(page: StoredPage) -> str:
-    """Say what decided besides a value; "" where that is all."""
+    """Say what decided besides a value; "" if that is all."""
     if page.reason == Reason.OTHER_FIELDS:
         names = f" ({', '.join(page.fields)})" if page.fields else ""
         other = page.compared_with or "a page that is gone"
@@ -156,7 +156,7 @@ class PairDecision(NamedTuple):
 def pair_decision(
     a: StoredPage, b: StoredPage, find: Callable[[str], list[StoredPage]]
 ) -> PairDecision | None:
-    """Find what decided on two pages; None where neither was decided by the other.
+    """Find what decided on two pages; None if neither was decided by the other.
 
     Args:
         a: a page.
@@ -178,7 +178,7 @@ class Known(NamedTuple):
     """What is known of two texts besides what decided.
 
     Args:
-        left: shingles without the templates of their sites, as known now; None where a text is
+        left: shingles without the templates of their sites, as known now; None if a text is
             not kept.
         whole: shingles of the whole texts; None likewise.
         estimate: resemblance of the whole texts by their minima.

@@ -116,7 +116,7 @@ class Index:
         return Rules(method=method, containment=DEFAULT_CONTAINMENT if self.sampled else None)
 
     def extended(self, rules: Rules, scheme: Scheme) -> Index:
-        """Index that finds what these rules look for, and samples as well, where this one has any.
+        """Index that finds what these rules look for, and samples as well, if this one has any.
 
         Bands never get more minima than they have here: the fewer, the more pairs are found.
         """

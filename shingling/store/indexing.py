@@ -36,7 +36,7 @@ MAX_PAGES = 100_000
 """Pages of a store whose index is made anew when a crawl opens it."""
 
 MAX_PAGES_TO_SAMPLE = 50_000
-"""The same, where the texts have to be read."""
+"""The same, if the texts have to be read."""
 
 MAX_SECONDS = 30.0
 """Time after which that is given up."""
@@ -62,7 +62,7 @@ def fit_index(session: Session, rules: Rules, run: int | None, show: Progress) -
         show: is told how many pages of how many are done, before the first one as well.
 
     Returns:
-        Why the store keeps an index that does not serve the rules; empty where it has one now.
+        Why the store keeps an index that does not serve the rules; empty if it has one now.
     """
 
     def fit(connection: Connection) -> str:

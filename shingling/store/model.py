@@ -39,14 +39,14 @@ class Page:
 
     Args:
         url: its address; user name and password are cut out.
-        text: the main text, or None where there is none.
-        signature: of the text; the store signs the text where it is None.
+        text: the main text, or None if there is none.
+        signature: of the text; the store signs the text if it is None.
         title, language: kept for whoever asks the store.
         scope: pages are compared only within one scope.
         fetched: seconds since 1970, UTC; None is now.
         reason: why there is no text; the verdict repeats it.
         body_key: 128-bit hash of what the text, title and language were read from, and of how:
-            `pages_by_body` finds them by it, where texts are kept.
+            `pages_by_body` finds them by it, if texts are kept.
         source: URL of the page that it is an item of; documents of one page are never
             duplicates of each other, nor of the page. None for a page.
         prepared: the main text as another process has prepared it, in place of `text`.
@@ -159,19 +159,19 @@ class Verdict:
         resemblance: to the page that decided; for `changed` pages without an original, to what
             the page was.
         containment: shared shingles / shingles of the smaller of the two pages.
-        page_id: the page's row in the store, or None where it is not stored.
+        page_id: the page's row in the store, or None if it is not stored.
         reason: why it was skipped, kept or dropped: a `Reason`, or what `Page.reason` said.
-        previous: resemblance to what the page was, where its text changed.
+        previous: resemblance to what the page was, if its text changed.
         distance: of the SimHashes of page and original, for methods that compare them.
         contains: URL of a stored original that is a piece of this page.
         template: share of the text, by characters, that was left out as its site's template, or
-            None where it was not looked at.
+            None if it was not looked at.
         compared_with: URL of the page that decided, if that is not the original: an exact duplicate
             may equal another duplicate.
         fields: names of the own fields in which its item says something else than that of the
             original; with the reason `other_fields`, those that count.
         candidates: stored pages that were looked at.
-        threshold: resemblance that a near-duplicate has at least; None where the method asks for
+        threshold: resemblance that a near-duplicate has at least; None if the method asks for
             none.
     """
 
@@ -209,7 +209,7 @@ class StoredPage:
     `original` is a URL, or None for an original; `source` is the URL of the page that it is an item
     of, or None for a page. `resemblance` and `containment` are to the page that decided: the
     original, or that of the URL `compared_with`. `fields` are the names of those that differ, with
-    the reason `other_fields`. `rules` are those that decided; None where they are not known.
+    the reason `other_fields`. `rules` are those that decided; None if they are not known.
     """
 
     id: int
@@ -236,7 +236,7 @@ class StoredPage:
 
     @property
     def threshold(self) -> float | None:
-        """Resemblance that the rules ask for; None where they ask for none, or are not known."""
+        """Resemblance that the rules ask for; None if they ask for none, or are not known."""
         return None if self.rules is None else self.rules.least_resemblance
 
     @property
@@ -257,7 +257,7 @@ class Match(NamedTuple):
     """A stored page that resembles what was asked for.
 
     `measured` tells whether resemblance and containment were measured on the texts, or
-    estimated from the minima. `distance` is that of the SimHashes, where it was asked for, and
+    estimated from the minima. `distance` is that of the SimHashes, if it was asked for, and
     `value` another measure that was.
     """
 

@@ -81,7 +81,7 @@ _SHOWN_COLUMNS = {
 def shown_pages(connection: Connection, query: Select[Any]) -> Iterator[StoredPage]:
     """Yield the pages of a query like `SHOWN`; those that cannot be read are skipped."""
     streamed = query.execution_options(yield_per=ROWS_READ_AT_ONCE)
-    with connection.execute(streamed) as result:  # closed also where nobody reads to the end
+    with connection.execute(streamed) as result:  # closed even if nobody reads to the end
         for row in result.mappings():
             if is_readable([row[name] for name in COLUMNS]):
                 yield _stored_page(row, connection)
@@ -102,7 +102,7 @@ def _stored_page(row: RowMapping, connection: Connection) -> StoredPage:
 
 @lru_cache(100)
 def _rules(parameters: str) -> Rules | None:
-    """Rules as the store keeps them; None where a newer release has written them."""
+    """Rules as the store keeps them; None if a newer release has written them."""
     try:
         return Rules(**json.loads(parameters))
     except (ValueError, TypeError, SettingsError):

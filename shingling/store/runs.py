@@ -32,7 +32,7 @@ class RunRecord:
     Args:
         id: its number.
         spider: name of the spider; `import` and `bulk` for those commands.
-        started, finished: None where it has not ended.
+        started, finished: None if it has not ended.
         outcome: why it ended.
         counts: verdicts by their status, `full_keys` that were met, items that were not compared by
             their reason (`skipped_short`), requests that were not made (`fetch_skipped`).

@@ -55,10 +55,10 @@ class Session:
         database: that it is kept in.
         scheme: of its signatures.
         index: that its originals are found by, as the last transaction has read it.
-        rules: that it was opened with; None where nobody gave any.
+        rules: that it was opened with; None if nobody gave any.
 
     Attributes:
-        rules: how pages are decided where a call does not say otherwise.
+        rules: how pages are decided if a call does not say otherwise.
         site_cache: what the last transactions knew of sites.
         words_left: what the options of the scheme leave of the first texts.
     """
@@ -85,7 +85,7 @@ class Session:
         create: bool = True,
         read_only: bool = False,
     ) -> Self:
-        """Open a store; create it, or bring its tables up to date, where needed.
+        """Open a store; create it, or bring its tables up to date, if needed.
 
         Arguments and errors are those of `Store.open`. With `read_only`, the database itself
         refuses every change, and a store of an earlier release is not opened.
@@ -281,7 +281,7 @@ def _check_scheme(asked: Scheme | None, stored: Scheme, where: str) -> None:
 
 
 def _check_packs(database: Database, scheme: Scheme) -> None:
-    """Warn where signatures were made with other versions of language packs."""
+    """Warn if signatures were made with other versions of language packs."""
     packs = database.read(lambda connection: connection.scalar(select(scheme_table.c.packs)))
     then: dict[str, str] = json.loads(packs or "{}")
     for pack, now in scheme.canonical.pack_versions().items():

@@ -185,7 +185,7 @@ class Store:
     ) -> list[Match]:
         """Find the stored pages that are most alike, best first.
 
-        Resemblance is estimated from the minima, or measured where `text` is given and
+        Resemblance is estimated from the minima, or measured if `text` is given and
         texts are stored. Below what the bands find, every stored page is looked at.
 
         Raises:
@@ -244,7 +244,7 @@ class Store:
             signature: whose SimHash is looked for.
             distance: bits, 0 to the width of the SimHash.
             limit: at most so many.
-            text: that the resemblance is measured on, where texts are stored.
+            text: that the resemblance is measured on, if texts are stored.
 
         Raises:
             SchemeError: the signature was made under another scheme.
@@ -283,7 +283,7 @@ class Store:
     def split_text(self, page: StoredPage) -> SplitText | None:
         """Split the text of a stored page into what is compared and its site's template.
 
-        By what the store knows of the site now; None where texts are not kept.
+        By what the store knows of the site now; None if texts are not kept.
         """
         with self._session.reading() as connection:
             text = read_text(connection, page.id)

@@ -241,7 +241,7 @@ class Templates:
         Args:
             row: the page, which has a title.
             copies: pages of its site that it may be a copy of.
-            main_text: of the page; None where it is not kept.
+            main_text: of the page; None if it is not kept.
             shared: keys of the blocks of its copies, and of the page before it changed.
         """
         site, key = self.site(row.site), title_key(row.title or "")

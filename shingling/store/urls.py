@@ -8,7 +8,7 @@ from urllib.parse import quote, urlsplit
 
 from shingling.text import bounded
 
-# User name and password: before an @ in the authority, also where the URL is wrong, because a
+# User name and password: before an @ in the authority, even if the URL is wrong, because a
 # password has a slash, a question mark or a hash in it, slashes are too many or too few, or there
 # is no scheme. In linear time: the first colon that is not before a port decides once and for all.
 _CREDENTIALS = re.compile(
@@ -58,7 +58,7 @@ _USUAL = re.compile(r"https?://([a-z0-9.-]++)(?:[/?#]|$)")
 
 
 def site_of(url: str) -> str:
-    """Host of a URL, in lower case and without `www.`; "" where it has none.
+    """Host of a URL, in lower case and without `www.`; "" if it has none.
 
     It is cut after as many characters as the name of a host may have.
     """
@@ -86,7 +86,7 @@ def folders_of(url: str) -> str:
 def _split_path(url: str) -> tuple[str, str]:
     """Split a URL's path into its folders and its last part, with what follows it.
 
-    `index.html` is no part of it. The last part is "" where there is none.
+    `index.html` is no part of it. The last part is "" if there is none.
     """
     found = _PATH.match(url)
     assert found is not None  # it matches everything

@@ -106,7 +106,7 @@ class Canonicaliser:
 
     Args:
         language: of every text, as ISO 639 code of two or three letters; with "auto" it is
-            detected from each text (py3langid) where an option depends on it.
+            detected from each text (py3langid) if an option depends on it.
         markup: remove HTML tags, comments, scripts and styles.
         keep_case: do not fold case.
         keep_punctuation: make each punctuation mark or symbol a word of its own.
@@ -267,7 +267,7 @@ class Canonicaliser:
         return found
 
     def _language_of(self, text: str) -> str:
-        """Language of a text; "" where it is not named, and no option depends on it."""
+        """Language of a text; "" if it is not named, and no option depends on it."""
         if self.language != "auto":
             return self.language
         return languages.detect(text) if self._depends_on_language() else ""
@@ -346,7 +346,7 @@ class Canonicaliser:
         return pieces
 
     def _form(self, word: str, language: str, stopped: frozenset[str]) -> str:
-        """Form of a word that counts; "" where it is dropped."""
+        """Form of a word that counts; "" if it is dropped."""
         if (self.nouns or self.drop) and language in _TAGGERS:
             analysis = languages.analyse(word, language)
             if analysis.part in self.drop:
@@ -391,7 +391,7 @@ def _classes_with(punctuation: bool, language: str) -> CharClasses:
 
     Args:
         punctuation: punctuation marks and symbols are words by themselves.
-        language: "zh" or "ja" where a pack cuts its scripts into words, else "".
+        language: "zh" or "ja" if a pack cuts its scripts into words, else "".
     """
     classes = class_table().copy()
     if punctuation:

@@ -113,7 +113,7 @@ def fold_table() -> bytes:
     """Table of what each code point folds to, as the compiled kernel reads it: uint32[0x110000].
 
     An entry is the folded code point (a blank for white space), with its class from bit 24 on.
-    Bit 31 is set where a code point folds to several, or may compose or be reordered with its
+    Bit 31 is set if a code point folds to several, or may compose or be reordered with its
     neighbours (Unicode Standard Annex #15, section 9); such an entry keeps its own code point.
     """
     return _tables()[0]
@@ -179,7 +179,7 @@ def _entries() -> CodePoints:
 
 
 def _fold_by_table(text: str) -> str | None:
-    """Text folded by the table; None where code points depend on their neighbours."""
+    """Text folded by the table; None if code points depend on their neighbours."""
     codes = to_code_points(text)
     entries = _entries().take(codes)
     if entries.max() >= _CONTEXT_BIT:

@@ -67,7 +67,7 @@ def _spaced(line: str) -> str:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """Cut a text behind spaces and ends of lines, and a longer word where it is too long."""
+    """Cut a text behind spaces and ends of lines, and a longer word if it is too long."""
     start = 0
     while len(text) - start > _MAX_PIECE:
         end = start + _MAX_PIECE
@@ -96,7 +96,7 @@ class PreparedText:
         text: the main text; it is bounded (see `bounded`).
 
     Attributes:
-        words: of each block, uint32[n]; None where they are not known.
+        words: of each block, uint32[n]; None if they are not known.
     """
 
     def __init__(self, text: str) -> None:

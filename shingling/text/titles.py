@@ -37,7 +37,7 @@ def title_key(title: str) -> int:
     Symbols belong to words (`operator==`), punctuation does not.
 
     Returns:
-        64 bits as an int; 0 where the title has no words.
+        64 bits as an int; 0 if the title has no words.
     """
     words = _title_words(title[:_MAX_TITLE_CHARS])
     if not words:
@@ -86,7 +86,7 @@ def title_share(title: str, text: str) -> float:
     """Share of a title's words that stand in a text.
 
     Counted are the words of the longest part of the title that are no function words, by their
-    first letters; where words are not separated by blanks, every letter is a word.
+    first letters; if words are not separated by blanks, every letter is a word.
 
     Returns:
         0 to 1; 1 if there is no such word.

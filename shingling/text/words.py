@@ -1,6 +1,6 @@
 """Text -> canonical words, without options: the units that shingles are made of.
 
-`Canonicaliser` (`canonical.py`) adds the options. Words are cut by the compiled kernel where
+`Canonicaliser` (`canonical.py`) adds the options. Words are cut by the compiled kernel if
 there is one, else by NumPy; both give the same.
 """
 

@@ -43,7 +43,7 @@ def tune(options: CommandOptions, store: Store | None, present: Scheme, rules: R
     Args:
         options: `pairs` (a path, `-` or None), `idf` (a path or None), and `json`. With `idf` and
             without `pairs`, only the frequencies are learned.
-        store: pages that pairs name by URL, and the reviews where `pairs` is None.
+        store: pages that pairs name by URL, and the reviews if `pairs` is None.
         present: the scheme in use.
         rules: those in use.
 

@@ -51,7 +51,7 @@ def check_settings(dedup: DedupSettings) -> None:
 
 
 def finish_crawl(dedup: DedupSettings, spider: Spider) -> None:
-    """Write the report of the store; where that fails, the log says it."""
+    """Write the report of the store; if that fails, the log says it."""
     file = dedup.of_rooms["DEDUP_REPORT"]
     if file is None:
         return

@@ -47,7 +47,7 @@ def _visible_character(char: str, stays: str) -> str:
 
 
 def cut(text: str, characters: int = MAX_SHOWN_CHARACTERS) -> str:
-    """Cut a text to so many characters on one line, with an ellipsis where some are missing."""
+    """Cut a text to so many characters on one line, with an ellipsis if some are missing."""
     line = " ".join(visible(text[:characters]).split())
     return f"{line}…" if len(text) > characters else line
 

@@ -46,7 +46,7 @@ def _export(options: CommandOptions) -> int:
         with records as found, output(options.file, force=options.force) as file:
             header = next(found)
             pages = header.fields["pages"]
-            # A bar would be among the lines where both go to one terminal.
+            # A bar would be among the lines if both go to one terminal.
             shown = options.file != "-" or not sys.stdout.isatty()
             with progress_bar("pages", shown=shown) as show:
                 write_records(_watched(chain([header], found), "export", pages, show), file)

@@ -294,7 +294,7 @@ class Database(ABC):
 
     @abstractmethod
     def ids_restored(self, connection: Connection) -> None:
-        """Continue ids after the highest stored one, where pages were inserted with their ids."""
+        """Continue ids after the highest stored one, if pages were inserted with their ids."""
 
     @abstractmethod
     def bytes(self, connection: Connection) -> int:
@@ -317,7 +317,7 @@ class Database(ABC):
         record.info[_DAMAGE] = self.damage
 
     def explained(self, message: str) -> str:
-        """Message of the database, with the likely reason where it names none."""
+        """Message of the database, with the likely reason if it names none."""
         return message
 
     @contextmanager
@@ -358,7 +358,7 @@ class Database(ABC):
     def write(self, action: Callable[[Connection], _T], *, alone: bool = False) -> _T:
         """Run an action in one transaction, all or nothing.
 
-        It is tried again where another transaction was in its way, and for a minute where the
+        It is tried again if another transaction was in its way, and for a minute if the
         database is locked or cannot be reached. After a minute in vain, calls do not wait any
         more until one succeeds.
 

@@ -123,7 +123,7 @@ class PostgresDatabase(Database):
         Raises:
             StoreError: tables of something else have the names of the store's.
         """
-        with self.reading() as connection:  # where there is no server, nobody waits for it
+        with self.reading() as connection:  # if there is no server, nobody waits for it
             found = set(inspect(connection).get_table_names())
         own = {*metadata.tables, "alembic_version"}
         if not found & own:

@@ -262,7 +262,7 @@ def _text(raw: bytes) -> str:
 
 
 def _identity(file: str) -> tuple[int, int] | None:
-    """Device and number of a file; None where there is none."""
+    """Device and number of a file; None if there is none."""
     try:
         found = os.stat(file)  # noqa: PTH116 (some times a batch)
     except OSError:

@@ -197,7 +197,7 @@ def apart(row: Row, other: Row, alike: float, texts: Texts) -> str | None:
     On one site, pages with other titles are one only if both are long, without the site's
     template, and their texts are the same; or nearly so, and neither the texts nor the titles
     differ in numbers and symbols alone. On any site, the titles must stand in the texts. Titles
-    that differ in numbering only are one where the texts are nearly the same, however short they
+    that differ in numbering only are one if the texts are nearly the same, however short they
     are.
 
     Args:
@@ -256,7 +256,7 @@ def is_version(row: Row, other: Row, texts: Texts) -> bool:
 
 
 def _have_one_title(a: Row, b: Row, texts: Texts) -> bool | None:
-    """Whether two pages have one title or headline; None where one has no title."""
+    """Whether two pages have one title or headline; None if one has no title."""
     keys = title_key(a.title or ""), title_key(b.title or "")
     if not all(keys):
         return None

@@ -58,12 +58,12 @@ class Batch:
         connection: of the transaction.
         rules: how pages are decided.
         tables: that the pages are read from and written to.
-        rules_id: number that the store keeps the rules under; None where no page is met.
-        run: that meets the pages; None where they are not crawled or imported.
+        rules_id: number that the store keeps the rules under; None if no page is met.
+        run: that meets the pages; None if they are not crawled or imported.
 
     Attributes:
         lookup: finds the originals.
-        templates: of the sites, which learn from the pages; None where no texts are kept.
+        templates: of the sites, which learn from the pages; None if no texts are kept.
         pages: rows that were read or made.
         texts: of the pages.
         reviews: of the pages.
@@ -140,7 +140,7 @@ class Batch:
 
         Args:
             signed: the pages, with their signatures.
-            texts: their scopes and texts, which are needed where pieces are looked for.
+            texts: their scopes and texts, which are needed if pieces are looked for.
         """
         # Less than one shingle says nothing of a page; nor does a short text without a title.
         fewest = self.scheme.min_comparable_words

@@ -39,7 +39,7 @@ def decide(page: Page, signature: Signature | None, batch: Batch) -> Verdict:
 
     Args:
         page: what was fetched.
-        signature: of its text; None where it has none.
+        signature: of its text; None if it has none.
         batch: has read all that the page can meet, within the caller's write transaction.
     """
     # 1. Nothing to compare: skipped, and not stored.
@@ -103,7 +103,7 @@ def _fresh_for(
 
 
 def _unchanged(row: Row, last_run: int | None, now: int, batch: Batch) -> Verdict:
-    """Decide a page that has the text that it had: again, where something else has changed."""
+    """Decide a page that has the text that it had: again, if something else has changed."""
     original, status = batch.groups.original(row), "unchanged"
     decision = _standing(row, original, batch)
     if original is not row and _is_gone(original, last_run, batch):

@@ -43,7 +43,7 @@ class Texts:
     Args:
         connection: of the transaction.
         scheme: of the shingles.
-        templates: of the sites; None where no texts are kept.
+        templates: of the sites; None if no texts are kept.
         is_split: whether texts are compared without their site's template.
         new: texts to be written, and keys of the bodies that they were extracted from, by page.
         new_body_keys: of texts that stay.
@@ -100,7 +100,7 @@ class Texts:
         self._kept.update((page_id, found.get(page_id)) for page_id in missing)
 
     def of(self, row: Row) -> PreparedText | None:
-        """Text of a page, or None where it is not kept."""
+        """Text of a page, or None if it is not kept."""
         if row.id in self.new:
             return self.new[row.id][0]
         if row.id not in self._kept:
@@ -108,7 +108,7 @@ class Texts:
         return self._kept[row.id]
 
     def split(self, row: Row) -> SplitText | None:
-        """Text of a page, split from its site's template; None where it is not known."""
+        """Text of a page, split from its site's template; None if it is not known."""
         main_text = self.of(row)
         if main_text is None or self.templates is None or not self.is_split:
             return None
@@ -120,7 +120,7 @@ class Texts:
         return known[2]
 
     def blocks(self, row: Row) -> list[int]:
-        """Keys of the blocks of a page's text; none where it is not kept."""
+        """Keys of the blocks of a page's text; none if it is not kept."""
         main_text = self.of(row)
         return [] if main_text is None else main_text.keys.tolist()
 
@@ -138,7 +138,7 @@ class Texts:
         return Alike(resemblance, estimated_containment(resemblance, a.words, b.words, size))
 
     def overlap(self, a: Row, b: Row, *, whole: bool = False) -> Overlap | None:
-        """Shingles that two pages share, counted, or None where one of them is not kept.
+        """Shingles that two pages share, counted, or None if one of them is not kept.
 
         They are compared without the templates of their sites, or whole.
         """

@@ -36,7 +36,7 @@ class Letters(NamedTuple):
 
     Args:
         encode: makes letters of a value.
-        decode: makes a value of letters; it raises TypeError or ValueError where it cannot.
+        decode: makes a value of letters; it raises TypeError or ValueError if it cannot.
         expected: what letters it takes, as an error message says it.
     """
 

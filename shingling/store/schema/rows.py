@@ -68,7 +68,7 @@ class Row:
     run_id: int | None = column(kinds.ID, nullable=True)
     # URL of the page that this is an item of; None: it is a page.
     source: str | None = column(kinds.STRING, nullable=True)
-    # Own fields of the item, packed; None where there is no item, or it says nothing.
+    # Own fields of the item, packed; None if there is no item, or it says nothing.
     fields: bytes | None = column(kinds.FIELDS, nullable=True)
     # The run that has met the page last, or GONE.
     last_run_id: int | None = column(kinds.RUN, nullable=True)

@@ -44,7 +44,7 @@ class KnownSite:
         self._hold(entries["block"], entries["title"])
 
     def _hold(self, blocks: Hashes, titles: Numbers) -> None:
-        """Hold entries, of which the last one counts where a block has two."""
+        """Hold entries, of which the last one counts if a block has two."""
         order = np.argsort(blocks, kind="stable")
         ordered = blocks[order]
         is_last = np.ones(len(order), np.bool_)

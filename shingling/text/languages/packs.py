@@ -37,15 +37,15 @@ EXTRAS = {
     "budoux": "japanese",
 }
 
-_DISTRIBUTIONS = {"sudachidict_core": "SudachiDict-core"}  # where the module has another name
+_DISTRIBUTIONS = {"sudachidict_core": "SudachiDict-core"}  # if the module has another name
 
 _DETECTION_CHARS = 2000
 _MIN_DETECTION_PROBABILITY = 0.2  # below it, mostly another language is detected
-# Members of a macrolanguage of ISO 639-3, where the packs know only that one; "zxx" is none.
+# Members of a macrolanguage of ISO 639-3, if the packs know only that one; "zxx" is none.
 _MACROLANGUAGES = {"zxx": "", "ary": "ar", "arz": "ar", "wuu": "zh", "yue": "zh"}
 _LEMMA_CODES = {"no": "nb", "bs": "hbs", "hr": "hbs", "sr": "hbs"}
 NORWEGIAN = {"nb": "no", "nn": "no"}
-"""Codes of the written forms of Norwegian, where lists have one for both."""
+"""Codes of the written forms of Norwegian, if lists have one for both."""
 
 # The time that some packs take grows with the square of the length, or faster.
 _MAX_WORD_CHARS = 40
@@ -85,7 +85,7 @@ def detect(text: str) -> str:
     Only the first 2,000 characters count, regardless of white space between words.
 
     Returns:
-        ISO 639 code of two or three letters; "" where the probability is below 0.2.
+        ISO 639 code of two or three letters; "" if the probability is below 0.2.
     """
     sample = " ".join(text[: 8 * _DETECTION_CHARS].split())[:_DETECTION_CHARS]
     language, probability = _identifier().classify(sample.encode("utf-8", "ignore").decode())
@@ -105,7 +105,7 @@ def _identifier() -> Any:
 
 @cache
 def long_stop_words(language: str) -> frozenset[str]:
-    """Stop words of a language by stopwords-iso, case folded; none where it has no list."""
+    """Stop words of a language by stopwords-iso, case folded; none if it has no list."""
     entries = import_module("stopwordsiso").stopwords(NORWEGIAN.get(language, language))
     # Some lists hold punctuation too, which is no word.
     folded = {*map(fold, entries)}
@@ -113,7 +113,7 @@ def long_stop_words(language: str) -> frozenset[str]:
 
 
 def lemma(word: str, language: str) -> str:
-    """Lemma of a word by simplemma; the word itself where it knows none."""
+    """Lemma of a word by simplemma; the word itself if it knows none."""
     language = _LEMMA_CODES.get(language, language)
     known = language in _lemma_languages() and len(word) <= _MAX_WORD_CHARS
     return _simplemma(word, language) if known and any(map(str.isalpha, word)) else word
@@ -157,11 +157,11 @@ def has_stems(language: str) -> bool:
 
 @lru_cache(_CACHED_WORDS)
 def stem(word: str, language: str) -> str:
-    """Stem of a word by Snowball; the word itself where there is no stemmer."""
+    """Stem of a word by Snowball; the word itself if there is no stemmer."""
     if language not in _STEMMERS or len(word) > _MAX_WORD_CHARS or word.isdigit():
         return word
     name = _STEMMERS[language]
-    # Not by the function `stemmer`, which takes PyStemmer where that is installed: its version may
+    # Not by the function `stemmer`, which takes PyStemmer if that is installed: its version may
     # be another. One for each word: it has state, and threads must not share one.
     stemmer = getattr(import_module(f"snowballstemmer.{name}_stemmer"), f"{name.title()}Stemmer")
     return _one_word(str(stemmer().stemWord(word)), word)
@@ -232,7 +232,7 @@ _CYRILLIC = re.compile(r"[\u0400-\u052f\u0300\u0301]+")
 
 
 def _one_word(form: str, word: str) -> str:
-    """Form that a pack gives a word; the word itself where the form is not a single word."""
+    """Form that a pack gives a word; the word itself if the form is not a single word."""
     whole = all(char.isalnum() or unicodedata.category(char)[0] == "M" for char in form)
     return form if form and whole else word
 
