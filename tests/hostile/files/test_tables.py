@@ -89,14 +89,16 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def check_commands(folder: Path, name: str, body: bytes) -> None:
     """Run the commands that read files; none ends in a traceback."""
     (folder / name).write_bytes(body)
+    commands = [
+        ["bulk", name, "--out", "out", "--restart", "--workers", "0"],
+        ["import", name],
+        ["tune", name],
+        ["compare", "--all", name],
+    ]
+    if len(body) < 1_000_000:  # as one text
+        commands.append(["compare", name, name])
     with chdir(folder):
-        for arguments in (
-            ["bulk", name, "--out", "out", "--restart", "--workers", "0"],
-            ["import", name],
-            ["tune", name],
-            ["compare", name, name],
-            ["compare", "--all", name],
-        ):
+        for arguments in commands:
             done = run_at_ascii(arguments)
             assert done.code in (0, 1, 2), (arguments, done)
             assert "Traceback" not in done.err, (arguments, done)
