@@ -14,7 +14,7 @@ from shingling.rules.own_fields import said_otherwise
 from shingling.rules.reasons import Reason
 from shingling.rules.rules import Rules
 from shingling.store.backends.base import damage_of
-from shingling.store.decide.fields import differing_fields
+from shingling.store.decide.decision import differing_fields
 from shingling.store.model import StoredPage, StoreStatus, from_seconds
 from shingling.store.runs import RunRecord
 from shingling.store.schema import checks

@@ -20,8 +20,7 @@ from shingling.rules import METHODS
 from shingling.rules.reasons import Reason
 from shingling.similarity import nearest
 from shingling.similarity.match_rule import MAX_CANDIDATES_MEASURED, MatchRule
-from shingling.store.decide.decision import Decision
-from shingling.store.decide.fields import differing_fields
+from shingling.store.decide.decision import Decision, differing_fields
 from shingling.store.model import is_template
 from shingling.store.urls import end_alike, folders_of
 from shingling.text import (

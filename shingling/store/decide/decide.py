@@ -15,8 +15,7 @@ from shingling.store.decide.alike import (
     is_only_template,
     is_version,
 )
-from shingling.store.decide.decision import Decision
-from shingling.store.decide.fields import differing_fields
+from shingling.store.decide.decision import Decision, differing_fields
 from shingling.store.model import DAY, Verdict, fetched_at
 from shingling.store.schema.rows import GONE
 from shingling.text import title_key

@@ -1,12 +1,15 @@
-"""What becomes of a page."""
+"""What becomes of a page, and which fields keep it from being a duplicate."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from shingling.rules.own_fields import differing
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from shingling.rules.rules import Rules
     from shingling.store.schema.rows import Row
 
 
@@ -33,3 +36,17 @@ class Decision(NamedTuple):
     distance: int | None = None
     contains: str | None = None
     template: float | None = None
+
+
+def differing_fields(row: Row, original: Row, rules: Rules) -> tuple[str, ...]:
+    """Names of the fields for which a page is not a duplicate of an original.
+
+    See `shingling.rules.own_fields.differing`.
+    """
+    return differing(
+        row.fields,
+        original.fields,
+        same_site=row.site == original.site,
+        names=None if rules.fields == "auto" else rules.fields,
+        ignored=rules.ignore_fields,
+    )

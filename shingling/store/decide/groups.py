@@ -14,8 +14,7 @@ from shingling.rules.reasons import Reason
 from shingling.similarity.match_rule import MatchRule
 from shingling.sketch import FUNCTIONS
 from shingling.store.decide.alike import Choice, apart
-from shingling.store.decide.decision import Decision
-from shingling.store.decide.fields import differing_fields
+from shingling.store.decide.decision import Decision, differing_fields
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence

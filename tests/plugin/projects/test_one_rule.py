@@ -269,7 +269,7 @@ def test_syndicated_stories_go_whatever_form_their_dates_and_authors_have(
     ]
     servers = [
         stack.enter_context(serving(pages, host))
-        for pages, host in zip(pages_of, SITES, strict=True)
+        for pages, host in zip(pages_of, SITES, strict=False)
     ]
     urls = [
         server.url + path for server, pages in zip(servers, pages_of, strict=True) for path in pages
