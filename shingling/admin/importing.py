@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from shingling.console.progress import Show
     from shingling.extraction.lines import Line
     from shingling.plugin.settings import DedupSettings
+    from shingling.rules.rules import Rules
     from shingling.sketch import Scheme
     from shingling.store import Run, Verdict
     from shingling.store.session import Session
@@ -75,9 +76,9 @@ class Problems:
 
 
 @contextmanager
-def _import_run(store: Store, settings: DedupSettings) -> Iterator[Run]:
+def _recorded(store: Store, spider: str, settings: dict[str, Any]) -> Iterator[Run]:
     """Record an import as a run."""
-    run = store.start_run("import", settings.for_run())
+    run = store.start_run(spider, settings)
     try:
         yield run
     except BaseException:
@@ -88,12 +89,23 @@ def _import_run(store: Store, settings: DedupSettings) -> Iterator[Run]:
 
 
 def merge(
-    session: Session, settings: DedupSettings, header: Header, records: Iterable[Record]
+    session: Session,
+    rules: Rules,
+    header: Header,
+    records: Iterable[Record],
+    run_of: tuple[str, dict[str, Any]],
 ) -> tuple[Counter[str], Problems]:
     """Decide the pages of an exported store in the order in which it stored them.
 
     Signatures are taken as they are; under another scheme, pages are signed anew from their
     texts. Done again, it changes nothing.
+
+    Args:
+        session: of the store.
+        rules: that pages are decided by.
+        header: what the first record says.
+        records: those behind it.
+        run_of: name and settings of the run that this is recorded as.
 
     Returns:
         Verdicts by their status, and the pages that there is no text of to sign.
@@ -106,17 +118,17 @@ def merge(
     anew = header.scheme != store.scheme
     if anew:
         _print_schemes(store, header)
-    store.require(settings.rules)
+    store.require(rules)
     counts: Counter[str] = Counter()
     problems = Problems()
-    with _import_run(store, settings) as run:
+    with _recorded(store, *run_of) as run:
         for batch in batches(checked(records), _PAGES_PER_TRANSACTION):
             if batch[0].kind == "review":
-                take_reviews(session, batch, settings.rules)
+                take_reviews(session, batch, rules)
             elif batch[0].kind == "page":
                 kept = [record for record in batch if not (anew and _lacks_text(record, problems))]
                 pages = [_page(record, None if anew else header.scheme.id) for record in kept]
-                verdicts = store.check(pages, rules=settings.rules, run=run)
+                verdicts = store.check(pages, rules=rules, run=run)
                 widen_seen(session, _seen(kept, verdicts))
                 counts.update(verdict.status for verdict in verdicts)
     return counts, problems
@@ -161,7 +173,7 @@ def decide_feed(
             return counts, problems
         with Store.open(url, scheme=scheme, rules=settings.rules) as store:
             store.require(settings.rules)
-            with _import_run(store, settings) as run:
+            with _recorded(store, "import", settings.for_run()) as run:
                 for batch in chain([first], found):
                     verdicts = store.check(batch, rules=settings.rules, run=run)
                     counts.update(verdict.status for verdict in verdicts)

@@ -3,6 +3,7 @@
 `run.deduplicate` takes a collection through these steps:
 
 1. read: `files.sources` cuts each input into parts, which `files.payloads` turns into rows;
+   `known` reads the rows that the run is to know beforehand;
 2. sign: `signing` extracts and signs the rows of each part in worker processes, and stores them
    (`signed_rows`); from here on all rows are read from there;
 3. decide: `deciding` finds the rows with equal ids and texts, and the `pairs` of rows that share
@@ -37,6 +38,8 @@ _MODULE_OF = {
     **dict.fromkeys(("Fields", "Options", "Problem", "Progress", "Summary"), "options"),
     "deduplicate": "run",
 }
+
+STANDS_ON = ("admin",)
 
 __all__ = [*_MODULE_OF]
 __getattr__ = when_used(__name__, _MODULE_OF)

@@ -10,7 +10,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shingling.bulk.options import Order
 from shingling.bulk.pairs import Measures, Meeting, Pairs, decide, keys_of
+from shingling.bulk.signed_rows import (
+    DECISION,
+    EXACT,
+    KEPT,
+    NEAR,
+    NO_ROW,
+    REPEATED_ID,
+    SHORT,
+    OrderedRows,
+)
 from shingling.rules import METHODS
 from shingling.similarity import overlap, unless_forged
 from shingling.similarity.match_rule import MatchRule
@@ -24,21 +35,12 @@ if TYPE_CHECKING:
     from shingling.bulk.options import Options
     from shingling.bulk.signed_rows import SignedRows
 
-NO_ROW = np.uint32(0xFFFFFFFF)
-"""Instead of the number of a row."""
-
-KEPT, EXACT, NEAR, SHORT, REPEATED_ID = range(5)
-"""What becomes of a row; one with `REPEATED_ID` has the id of an earlier row, and is bad."""
-
-DECISION = np.dtype(
-    [("state", "u1"), ("original", "<u4"), ("resemblance", "<f8"), ("containment", "<f8")]
-)
 _FINGERPRINTS_BYTES = 1 << 26  # remembered
 _HIGH_HALF = np.uint64(0xFFFFFFFF << 32)  # of a key
 
 
 def decide_rows(signed: SignedRows, options: Options, report: Callable[[float], None]) -> Records:
-    """Decide all rows.
+    """Decide all rows, in the order that the options name.
 
     Args:
         signed: the rows.
@@ -52,23 +54,57 @@ def decide_rows(signed: SignedRows, options: Options, report: Callable[[float], 
         BulkError: a file has changed since it was signed.
         OSError: a file cannot be read.
     """
+    if Order.by(options).is_that_of_inputs:
+        return _decide_in_order(signed, options, report)
+    places = signed.column("order")
+    places[: signed.first] = -np.inf  # known rows come first
+    order = np.argsort(places, kind="stable")
+    found = _decide_in_order(OrderedRows(signed, order), options, report)
+    follows = found["original"] != NO_ROW
+    found["original"][follows] = order[found["original"][follows]]
+    decided = np.empty_like(found)
+    decided[order] = found
+    return decided
+
+
+def with_more_kept(decided: Records, keep_each: int) -> Records:
+    """Decisions by which so many rows of each group stay: its original, and its first others."""
+    rows = np.flatnonzero(decided["original"] != NO_ROW)
+    rows = rows[np.argsort(decided["original"][rows], kind="stable")]
+    _, starts, sizes = np.unique(decided["original"][rows], return_index=True, return_counts=True)
+    places = np.arange(len(rows)) - np.repeat(starts, sizes)
+    kept = decided.copy()
+    stay = rows[places < keep_each - 1]
+    kept["original"][stay], kept["state"][stay] = NO_ROW, KEPT
+    return kept
+
+
+def _decide_in_order(
+    signed: SignedRows | OrderedRows, options: Options, report: Callable[[float], None]
+) -> Records:
     words = signed.column("words")
-    repeated_id = _first_of_equal(signed.column("id"), np.ones(len(words), bool)) != NO_ROW
+    places = np.arange(len(words))
+    known = signed.known_decisions()
+    repeated_id = _first_of_equal(signed.column("id"), places >= signed.first) != NO_ROW
     with_text = ~repeated_id & (words >= options.min_exact_words)
     same_text = _first_of_equal(signed.column("text"), with_text)
-    compared = ~repeated_id & (same_text == NO_ROW)
+    same_text[: len(known)] = NO_ROW
+    compared = ~repeated_id & (same_text == NO_ROW) & (signed.column("length") > 0)
+    compared[: len(known)] &= known["original"] == NO_ROW
     compared &= words >= options.scheme.min_comparable_words
     long_enough = words >= options.rules.min_words
     following = MatchRule.by(options.rules)
     near = Pairs.none()
     if compared.any() and METHODS[options.rules.method].keys is not None:
-        finder = _Finder(signed, options, compared, long_enough, report)
+        asks = long_enough & (places >= len(known))
+        finder = _Finder(signed, options, compared, long_enough, asks, report)
         measurer = _Measurer(signed, options, following)
         near = decide(len(words), finder.find, following, measurer.measure)
     decided = np.zeros(len(words), DECISION)
     decided["original"] = NO_ROW
     decided["state"][~long_enough] = SHORT
     decided["state"][repeated_id] = REPEATED_ID
+    decided[: len(known)] = known
     rows = near.rows
     for name, values in zip(
         DECISION.names or (),
@@ -132,16 +168,18 @@ class _Finder:
         signed: the rows.
         options: what decides.
         compared: rows that have keys: bool[rows].
-        long_enough: rows that may be near-duplicates, or their originals: bool[rows].
+        long_enough: rows that may be the originals of others: bool[rows].
+        asks: rows that may be near-duplicates of others: bool[rows].
         report: called with the share of the keys that are sorted.
     """
 
     def __init__(
         self,
-        signed: SignedRows,
+        signed: SignedRows | OrderedRows,
         options: Options,
         compared: Flags,
         long_enough: Flags,
+        asks: Flags,
         report: Callable[[float], None],
     ) -> None:
         self._signed = signed
@@ -151,11 +189,12 @@ class _Finder:
         self._simhashes = signed.column("simhash")
         self._rows = np.flatnonzero(compared).astype(np.uint32)
         self._long_enough = long_enough
+        self._asks = asks
         self._report = report
 
     def find(self, asks: Flags, removed: Flags, limit: int) -> tuple[Pairs, Flags]:
         """Find the pairs of rows with those before them, as `Find` says."""
-        asks = asks & self._long_enough
+        asks = asks & self._asks
         cut = np.zeros(len(asks), bool)
         pairs = Pairs.none()
         for keys, rows, may_ask, is_own in self._lists():
@@ -212,7 +251,9 @@ class _Finder:
 class _Measurer:
     """Compares the texts of rows, and remembers recent fingerprints."""
 
-    def __init__(self, signed: SignedRows, options: Options, following: MatchRule) -> None:
+    def __init__(
+        self, signed: SignedRows | OrderedRows, options: Options, following: MatchRule
+    ) -> None:
         self._signed = signed
         self._scheme = options.scheme
         self._following = following

@@ -5,8 +5,11 @@ Every other module of `bulk` may use them; they use none of those.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from shingling.errors import BulkError
@@ -16,6 +19,11 @@ from shingling.sketch import Scheme
 
 INPUT_FORMATS = ("jsonl", "csv", "parquet", "warc", "html")
 OUTPUT_FORMATS = ("jsonl", "parquet")
+KEPT_ROWS = ("first", "longest", "newest")
+"""Which row of a group stays."""
+
+TIME_FIELD = "fetched"
+"""Field with the time of a row, unless `Options.order_field` names another one."""
 
 
 class Fields(NamedTuple):
@@ -45,6 +53,13 @@ class Options:
         fields: names of the rows' fields.
         format: of all inputs, one of `INPUT_FORMATS`; None goes by the names of the files.
         query: filter in extended JSON for collections of MongoDB; None takes all documents.
+        keep: which of the rows that are alike stays, one of `KEPT_ROWS`: the first one in the order
+            of the inputs, or by `order_field`; the one with the longest text; or the newest one.
+        order_field: field that rows are ordered by: a number, or a time in ISO 8601. The lowest
+            comes first; with `newest`, whose default is `TIME_FIELD`, the highest. Rows without it
+            come last.
+        keep_each: number of rows of a group that stay: its original and the first duplicates.
+        export: also write `store.jsonl`, which `scrapy dedup import` and `against` read.
         output: format of the files that are written, one of `OUTPUT_FORMATS`.
         workers: number of processes that read and sign; 0 uses a thread of this one.
         max_bytes: largest row or page; larger ones are bad rows.
@@ -54,7 +69,7 @@ class Options:
         strict: stop at the first bad row.
 
     Raises:
-        BulkError: containment, or a format that is not known.
+        BulkError: containment, a value that is not known, or `order_field` with `longest`.
     """
 
     rules: Rules = field(default_factory=Rules)
@@ -63,6 +78,10 @@ class Options:
     fields: Fields = field(default_factory=Fields)
     format: str | None = None
     query: str | None = None
+    keep: str = "first"
+    order_field: str | None = None
+    keep_each: int = 1
+    export: bool = False
     output: str = "jsonl"
     workers: int = 1
     max_bytes: int = MAX_BYTES
@@ -79,10 +98,18 @@ class Options:
                 "pieces (DEDUP_CONTAINMENT) are not looked for in whole collections:"
                 " use `scrapy dedup import` for them"
             )
-        if self.output not in OUTPUT_FORMATS:
-            raise BulkError(f"output {self.output!r} is not known: {' or '.join(OUTPUT_FORMATS)}")
-        if self.format is not None and self.format not in INPUT_FORMATS:
-            raise BulkError(f"format {self.format!r} is not known: {', '.join(INPUT_FORMATS)}")
+        for name, values in (
+            ("output", OUTPUT_FORMATS),
+            ("format", (None, *INPUT_FORMATS)),
+            ("keep", KEPT_ROWS),
+        ):
+            if (value := getattr(self, name)) not in values:
+                known = ", ".join(filter(None, values))
+                raise BulkError(f"{name} {value!r} is not known: {known}")
+        if self.keep_each < 1:
+            raise BulkError(f"keep_each is {self.keep_each}, but at least one row of a group stays")
+        if self.keep == "longest" and self.order_field is not None:
+            raise BulkError("the longest rows stay, or those that come first by a field: not both")
 
     @property
     def min_exact_words(self) -> int:
@@ -101,9 +128,49 @@ class Options:
             "extractor": self.extractor,
             "fields": list(self.fields),
             "format": self.format,
+            "keep": [self.keep, self.order_field],
             "max_bytes": self.max_bytes,
             "strict": self.strict,
         }
+
+
+@dataclass(frozen=True)
+class Order:
+    """The order in which rows are decided, as `Options` has it."""
+
+    keep: str
+    field: str | None
+
+    @classmethod
+    def by(cls, options: Options) -> Order:
+        """Order of options."""
+        newest = options.keep == "newest"
+        return cls(options.keep, options.order_field or (TIME_FIELD if newest else None))
+
+    @property
+    def is_that_of_inputs(self) -> bool:
+        """Whether rows are decided as they come."""
+        return self.keep == "first" and self.field is None
+
+    def of(self, values: dict[str, Any], text: str) -> float:
+        """Place of a row: the lowest comes first, and infinity if it has none."""
+        if self.keep == "longest":
+            return -float(len(text))
+        value = None if self.field is None else _number(values.get(self.field))
+        if value is None:
+            return math.inf
+        return -value if self.keep == "newest" else value
+
+
+def _number(value: Any) -> float | None:
+    """Read a number, or the seconds since 1970 of a time; None of anything else."""
+    with suppress(TypeError, ValueError, OverflowError):
+        found = float(value)
+        return found if math.isfinite(found) else None
+    with suppress(TypeError, ValueError, OverflowError):
+        time = datetime.fromisoformat(value)
+        return time.replace(tzinfo=time.tzinfo or UTC).timestamp()
+    return None
 
 
 class Problem(NamedTuple):

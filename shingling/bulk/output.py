@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import cached_property
 from heapq import merge
 from itertools import islice, product
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from shingling.bulk.deciding import EXACT, NEAR, NO_ROW, REPEATED_ID, SHORT
+from shingling.bulk.deciding import with_more_kept
 from shingling.bulk.files.payloads import to_json
 from shingling.bulk.options import OUTPUT_FORMATS, Problem, Summary
+from shingling.bulk.signed_rows import EXACT, NEAR, NO_ROW, REPEATED_ID, SHORT
+from shingling.bulk.storing import STORE_FILE, store_records
 from shingling.console.files import LEFT_OVER, written_whole
 from shingling.errors import BulkError
 from shingling.rules import METHODS
+from shingling.store import Index
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -39,7 +43,7 @@ _REMOVED_COLUMNS = {
 _GROUP_COLUMNS = {"original": "string", "duplicates": "strings"}
 
 
-@dataclass(frozen=True)
+@dataclass
 class Output:
     """Writes the files of a run, and counts.
 
@@ -55,6 +59,11 @@ class Output:
     out: Path
     options: Options
 
+    @cached_property
+    def staying(self) -> Records:
+        """The decisions, by which `keep_each` rows of a group stay."""
+        return with_more_kept(self.decided, self.options.keep_each)
+
     @property
     def _tells_distance(self) -> bool:
         return METHODS[self.options.rules.method].distance
@@ -69,7 +78,7 @@ class Output:
             OSError: the disk is full, or the like.
             BulkError: Parquet cannot hold a value.
         """
-        names = (f"{name}.{form}" for name, form in product(_FILES, OUTPUT_FORMATS))
+        names = [STORE_FILE, *(f"{name}.{form}" for name, form in product(_FILES, OUTPUT_FORMATS))]
         for file in (*map(self.out.joinpath, names), *self.out.glob(LEFT_OVER)):  # of another run
             file.unlink(missing_ok=True)
         form = self.options.output
@@ -82,7 +91,16 @@ class Output:
         columns = _REMOVED_COLUMNS | ({"distance": "int64"} if self._tells_distance else {})
         self._save("removed", form, map(to_json, self._removed()), columns)
         self._save("groups", form, map(to_json, self._groups()), _GROUP_COLUMNS)
+        if self.options.export:
+            self._export()
         return summary
+
+    def _export(self) -> None:
+        from shingling.admin.files import write_records
+
+        index = Index.for_rules(self.options.rules, self.options.scheme)
+        with written_whole(self.out / STORE_FILE) as file:
+            write_records(store_records(self.signed, self.decided, self.options, index), file)
 
     def _save(
         self, name: str, form: str, lines: Iterator[bytes], columns: dict[str, str] | None = None
@@ -96,11 +114,13 @@ class Output:
 
     def _bad(self, summary: Summary) -> Iterator[bytes]:
         """Yield the bad rows, and count all rows."""
-        states = self.decided["state"]
+        first = self.signed.first
+        states = self.staying["state"][first:]
         counts = np.bincount(states, minlength=REPEATED_ID + 1).tolist()
         summary.total = len(states) - counts[REPEATED_ID]
         summary.exact, summary.near, summary.short = (counts[one] for one in (EXACT, NEAR, SHORT))
-        places = self.signed.records_of(np.flatnonzero(states == REPEATED_ID))[["source", "line"]]
+        rows = first + np.flatnonzero(states == REPEATED_ID)
+        places = self.signed.records_of(rows)[["source", "line"]]
         repeated = ((*place, REPEATED_ID_REASON) for place in places.tolist())
         for source, line, reason in merge(self.signed.bad(), repeated):
             problem = Problem(self.signed.name(source), line, reason)
@@ -114,8 +134,8 @@ class Output:
 
     def _kept(self, report: Callable[[int], None]) -> Iterator[bytes]:
         """Yield the rows that are kept."""
-        for start, stop in self.signed.blocks():
-            decided = self.decided[start:stop]
+        for start, stop in self.signed.blocks(self.signed.first):
+            decided = self.staying[start:stop]
             kept = (decided["original"] == NO_ROW) & (decided["state"] != REPEATED_ID)
             yield from self.signed.lines(self.signed.records(start, stop)[kept])
             report(stop)
@@ -123,8 +143,8 @@ class Output:
     def _removed(self) -> Iterator[dict[str, Any]]:
         """Yield the removed rows, each with its original."""
         signed = self.signed
-        for start, stop in signed.blocks():
-            decided = self.decided[start:stop]
+        for start, stop in signed.blocks(signed.first):
+            decided = self.staying[start:stop]
             is_removed = decided["original"] != NO_ROW
             decided, records = decided[is_removed], signed.records(start, stop)[is_removed]
             originals = signed.records_of(decided["original"])
@@ -148,8 +168,9 @@ class Output:
 
     def _groups(self) -> Iterator[dict[str, Any]]:
         """Yield each original that has duplicates with them, in the order of the originals."""
-        originals = self.decided["original"]
+        originals = self.staying["original"]
         rows = np.flatnonzero(originals != NO_ROW)
+        rows = rows[rows >= self.signed.first]
         rows = rows[np.argsort(originals[rows], kind="stable")]
         firsts, sizes = np.unique(originals[rows], return_counts=True)
         duplicates = self._ids(rows)

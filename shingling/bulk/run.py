@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shingling.bulk.deciding import REPEATED_ID, decide_rows
+from shingling.bulk.deciding import decide_rows
 from shingling.bulk.files.sources import sources_of
+from shingling.bulk.known import Known, known_rows
 from shingling.bulk.options import Options, Progress, Summary
 from shingling.bulk.output import REPEATED_ID_REASON, Output
 from shingling.bulk.pairs import MAX_ROWS, keys_of
-from shingling.bulk.signed_rows import SignedRows
+from shingling.bulk.signed_rows import REPEATED_ID, RowsWriter, SignedRows
 from shingling.bulk.signing import sign_all
 from shingling.bulk.storing import put_into_store
 from shingling.console.files import written_whole
@@ -46,6 +47,7 @@ def deduplicate(
     out: str | Path,
     options: Options | None = None,
     *,
+    against: str | None = None,
     store: Store | None = None,
     restart: bool = False,
     progress: Callable[[Progress], None] | None = None,
@@ -65,8 +67,11 @@ def deduplicate(
         out: folder for `kept`, `removed` and `groups` (`.jsonl` or `.parquet`), `bad.jsonl` and
             `summary.json`; it is created if necessary.
         options: what decides, and which resources the run may use.
-        store: also gets all rows, with their ids as URLs; the version of its scheme goes before
-            that of the options.
+        against: rows that are known: the URL or the file of a store, an exported store, the folder
+            of another run, or an input. What is a duplicate of them is removed; they are not
+            written.
+        store: also gets all rows, with their ids as URLs: an empty one as they are decided here,
+            others decide them by their own pages. Its scheme must be that of the options.
         restart: start again, whatever an earlier run has left in `out`.
         progress: called with each step of progress.
 
@@ -81,8 +86,9 @@ def deduplicate(
     options = options or Options()
     if store is not None:
         store.require(options.rules)
-    sources = sources_of(inputs, options)
-    run = _Run(Path(out), options, sources, store, progress or (lambda _: None))
+    known = known_rows(against, options)
+    sources = [*known.sources, *sources_of(inputs, options)]
+    run = _Run(Path(out), options, sources, known, store, progress or (lambda _: None))
     try:
         with run.locked(restart):
             return run.run()
@@ -98,6 +104,7 @@ class _Run:
     out: Path
     options: Options
     sources: Sequence[Source]
+    known: Known
     store: Store | None
     progress: Callable[[Progress], None]
 
@@ -146,20 +153,23 @@ class _Run:
         if not self._mark.exists():
             keys = keys_of(options)
             banding = keys if isinstance(keys, Banding) else None
-            sign_all(sources, options, banding, self.work, self.progress)
+            writer = RowsWriter(self.work / "signed")
+            self.known.sign(writer, banding, options.fields.text)
+            sign_all(sources, options, banding, writer, self.work, self.progress)
             # What comes out of a pipe or a database may be other rows the next time.
             if all(source.identity is not None for source in sources):
                 with written_whole(self._mark) as file:
                     file.write(self._plan.encode())
         names, files = [source.name for source in sources], [source.file for source in sources]
-        signed = SignedRows(self.work / "signed", names, files, options.fields.text)
+        known = len(self.known.sources)
+        signed = SignedRows(self.work / "signed", names, files, options.fields.text, known)
         with closing(signed):
             self._look_at_words_left(signed)
             decided = self._decide(signed)
             stored = None
             if self.store is not None:
                 report = self._report("storing", len(signed))
-                stored = put_into_store(self.store, signed, decided, options, report)
+                stored = put_into_store(self.store.session, signed, decided, options, report)
             output = Output(signed, decided, self.out, options)
             summary = output.write(self._report("writing", len(signed)))
         summary.stored = stored
@@ -176,8 +186,10 @@ class _Run:
     def _look_at_words_left(self, signed: SignedRows) -> None:
         """Warn if the scheme leaves little of the first texts; a store does so by itself."""
         words_left = WordsLeft(self.options.scheme.canonical)
-        rows = 0 if self.store is not None else min(len(signed), _MAX_TEXTS_LOOKED_AT)
-        for row in range(rows):
+        rows = (
+            0 if self.store is not None else min(len(signed) - signed.first, _MAX_TEXTS_LOOKED_AT)
+        )
+        for row in range(signed.first, signed.first + rows):
             if not words_left.is_open:
                 return
             words_left.note(signed.text(row))

@@ -9,6 +9,7 @@ in the order of the inputs. The folder holds
   looked for, or SimHashes;
 - `ids`: the ids of the rows, one after the other, in UTF-8;
 - `lines`: the rows that cannot be read again as lines of their input file, as JSON;
+- `known`: a `DECISION` for each of the first rows that a store has decided; see `known`;
 - `bad`: a line of JSON for each row that could not be signed: number of the input, line, reason.
 """
 
@@ -42,13 +43,25 @@ ROW_RECORD = np.dtype(
         ("source", "<u4"),  # number of the input
         ("line", "<u8"),  # in its input, from 1 on
         ("offset", "<u8"),  # bytes, in the input file; with `IN_LINES`, in `lines`
-        ("length", "<u4"),  # bytes
+        ("length", "<u4"),  # bytes; 0 if a known row has no text
         ("id_length", "<u4"),  # bytes
         ("id_offset", "<u8"),  # bytes, in `ids`
+        ("order", "<f8"),  # rows with a lower one are decided first: `Order`
     ]
 )
 IN_LINES = 1 << 63
 """Bit of an offset: the row is in `lines`, not in its input file."""
+
+NO_ROW = np.uint32(0xFFFFFFFF)
+"""Instead of the number of a row."""
+
+KEPT, EXACT, NEAR, SHORT, REPEATED_ID = range(5)
+"""What becomes of a row; one with `REPEATED_ID` has the id of an earlier row, and is bad."""
+
+DECISION = np.dtype(
+    [("state", "u1"), ("original", "<u4"), ("resemblance", "<f8"), ("containment", "<f8")]
+)
+"""What is decided on a row; an original has `NO_ROW` as its original."""
 
 _BLOCK_ROWS = 1 << 13
 _ROWS_PICKED = 1 << 12  # at once
@@ -100,7 +113,7 @@ class RowsWriter:
         """Number of rows that are stored."""
         self._source, self._lines = -1, 0  # of the last part, and lines of its input so far
         self._sizes = {"ids": 0, "lines": 0}
-        for name in ("rows", "minima", "ids", "lines", "bad"):
+        for name in ("rows", "minima", "ids", "lines", "known", "bad"):
             (folder / name).touch()
 
     def append(self, signed: SignedPart, source: int) -> list[tuple[int, str]]:
@@ -134,6 +147,10 @@ class RowsWriter:
         self._lines += signed.lines
         return bad
 
+    def write_known(self, decisions: Records) -> None:
+        """Note what is decided on the rows so far: `DECISION`[rows]."""
+        decisions.tofile(self._folder / "known")
+
 
 class SignedRows:
     """All signed rows of a collection.
@@ -143,10 +160,20 @@ class SignedRows:
         names: of the inputs.
         files: the inputs as files, or None if their rows are in the folder.
         text_field: name of the field with the text.
+        known: number of inputs whose rows are known before the run.
+
+    Attributes:
+        known: number of these inputs.
+        first: the first row that is not of them.
     """
 
     def __init__(
-        self, folder: Path, names: Sequence[str], files: Sequence[str | None], text_field: str
+        self,
+        folder: Path,
+        names: Sequence[str],
+        files: Sequence[str | None],
+        text_field: str,
+        known: int = 0,
     ) -> None:
         self._folder = folder
         self._names = names
@@ -155,6 +182,8 @@ class SignedRows:
         self._rows = (folder / "rows").stat().st_size // ROW_RECORD.itemsize
         self._rows_file, self._lines_file = str(folder / "rows"), str(folder / "lines")
         self._open_files: dict[str, IO[bytes]] = {}
+        self.known = known
+        self.first = int(np.searchsorted(self.column("source"), known)) if known else 0
 
     def __len__(self) -> int:
         return self._rows
@@ -169,11 +198,12 @@ class SignedRows:
         with (self._folder / "bad").open("rb") as file:
             for line in file:
                 source, number, reason = json.loads(line)
-                yield source, number, reason
+                if source >= self.known:
+                    yield source, number, reason
 
-    def blocks(self) -> Iterator[tuple[int, int]]:
-        """Yield bounds of all rows, some thousands at a time: the first, and the one after."""
-        for start in range(0, len(self), _BLOCK_ROWS):
+    def blocks(self, first: int = 0) -> Iterator[tuple[int, int]]:
+        """Yield bounds of rows, some thousands at a time: the first, and the one after."""
+        for start in range(first, len(self), _BLOCK_ROWS):
             yield start, min(start + _BLOCK_ROWS, len(self))
 
     def records(self, start: int, stop: int) -> Records:
@@ -192,6 +222,10 @@ class SignedRows:
         """Read a field of `ROW_RECORD` of all rows."""
         parts = [self.records(start, stop)[name] for start, stop in self.blocks()]
         return np.concatenate([np.empty(0, ROW_RECORD)[name], *parts])
+
+    def known_decisions(self) -> Records:
+        """Read what is decided already, on the first rows: `DECISION`[n]."""
+        return np.fromfile(self._folder / "known", DECISION)
 
     def records_of(self, rows: Records) -> Records:
         """Read the records of single rows: `ROW_RECORD`[n]."""
@@ -277,3 +311,34 @@ class SignedRows:
                 self._open_files.pop(next(iter(self._open_files))).close()
             file = self._open_files[name] = Path(name).open("rb")  # noqa: SIM115 (see `close`)
         return file
+
+
+class OrderedRows:
+    """Signed rows in another order, as deciding reads them.
+
+    Args:
+        signed: the rows.
+        order: their numbers in this order: int64[rows].
+    """
+
+    def __init__(self, signed: SignedRows, order: Integers) -> None:
+        self._signed = signed
+        self._order = order
+        self.first = signed.first
+        self.known_decisions = signed.known_decisions
+
+    def column(self, name: str) -> Records:
+        """Read a field of `ROW_RECORD` of all rows."""
+        return self._signed.column(name)[self._order]
+
+    def keys(self, band: int) -> Hashes:
+        """Read the keys of a band: uint64[rows]."""
+        return self._signed.keys(band)[self._order]
+
+    def minima_of(self, rows: Records) -> Minima:
+        """Read the minima of single rows: uint32[n, 84]."""
+        return self._signed.minima_of(self._order[rows])
+
+    def text(self, row: int) -> str:
+        """Text of a row, as it was signed."""
+        return self._signed.text(int(self._order[row]))

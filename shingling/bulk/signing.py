@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shingling.bulk.files.payloads import FileLines, to_json
-from shingling.bulk.options import Progress
-from shingling.bulk.signed_rows import IN_LINES, ROW_RECORD, RowsWriter, SignedPart
+from shingling.bulk.options import Order, Progress
+from shingling.bulk.signed_rows import IN_LINES, ROW_RECORD, SignedPart
 from shingling.errors import BulkError
 from shingling.extraction.extractors import find_extractor
 from shingling.extraction.limits import limit_memory
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from shingling.bulk.files.payloads import Payload, RawRow
     from shingling.bulk.files.sources import Source
     from shingling.bulk.options import Fields, Options
+    from shingling.bulk.signed_rows import RowsWriter
     from shingling.sketch import Scheme, Signature
     from shingling.sketch.banding import Banding
 
@@ -56,6 +57,7 @@ def sign_all(
     sources: Sequence[Source],
     options: Options,
     banding: Banding | None,
+    writer: RowsWriter,
     work: Path,
     progress: Callable[[Progress], None],
 ) -> None:
@@ -65,7 +67,8 @@ def sign_all(
         sources: the inputs.
         options: how.
         banding: what candidates are found by, or None.
-        work: folder, in which the signed rows are in `signed`.
+        writer: of the signed rows.
+        work: folder for files of the workers.
         progress: is told how far it has come.
 
     Raises:
@@ -77,8 +80,7 @@ def sign_all(
     extractor = PageExtractor(
         options.scheme, found, options.max_bytes, worker_memory=options.worker_memory
     )
-    signer = Signer(extractor, options.fields, banding)
-    writer = RowsWriter(work / "signed")
+    signer = Signer(extractor, options.fields, banding, Order.by(options))
     for task, signed in _in_order(_tasks(sources), signer, options, work):
         bad = writer.append(signed, task.source)
         if bad and options.strict:
@@ -256,12 +258,14 @@ class Signer:
         extractor: of HTML, whose scheme texts are signed with too.
         fields: names of the fields.
         banding: what candidates are found by; None if only exact duplicates are looked for.
+        order: that the rows are decided in.
         row_file: a file of 8 bytes, in which a worker notes the row that it is at.
     """
 
     extractor: PageExtractor
     fields: Fields
     banding: Banding | None
+    order: Order
     row_file: Path | None = None
 
     def prepare(self) -> Callable[[Task], SignedPart]:
@@ -318,6 +322,7 @@ class _Rows:
         self._numbers: list[tuple[int, ...]] = []
         self._minima: list[Minima] = []
         self._ids: list[bytes] = []
+        self._order: list[float] = []
         self._own = bytearray()
 
     def add(self, row: RawRow) -> None:
@@ -347,6 +352,7 @@ class _Rows:
         self._numbers.append(numbers)
         self._minima.append(signature.minima)
         self._ids.append(name)
+        self._order.append(self._signer.order.of(values, values[fields.text]))
 
     def signed(self, lines: int, bad: list[tuple[int, str]]) -> SignedPart:
         """Give the rows, with the number of lines of the part and its bad ones."""
@@ -357,6 +363,7 @@ class _Rows:
         numbers = np.array(self._numbers, np.uint64).reshape(-1, len(_NUMBERS))
         for name, column in zip(_NUMBERS, numbers.T, strict=True):
             rows[name] = column
+        rows["order"] = self._order
         rows["id_offset"] = np.cumsum(rows["id_length"]) - rows["id_length"]
         minima = np.array(self._minima, "<u4").reshape(-1, FUNCTIONS)
         keys = None if banding is None else banding.keys(minima).T

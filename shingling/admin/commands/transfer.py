@@ -117,7 +117,9 @@ def _import_store(options: CommandOptions, records: Iterator[Record]) -> int:
         watched = _watched(records, "import", header.pages, show)
         restored = restore(session, header, watched)
         if restored is None:
-            counts, problems = merge(session, options.settings, header, watched)
+            settings = options.settings
+            as_run = "import", settings.for_run()
+            counts, problems = merge(session, settings.rules, header, watched, as_run)
     if restored is not None:
         return _print_restored(options, restored)
     return _print_counts(options, counts, problems)

@@ -44,7 +44,7 @@ _CORE = {*CORE}
 
 ROOMS = {
     "admin": _CORE,
-    "bulk": _CORE,
+    "bulk": _CORE | {"admin"},
     "cli": _CORE,
     "fetching": _CORE,
     "tuning": _CORE,

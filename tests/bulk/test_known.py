@@ -1,0 +1,209 @@
+"""Rows that a run knows beforehand, and what of a run later ones know."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from shingling import Page, Rules, Store
+from shingling.bulk import Options, deduplicate
+from shingling.errors import BulkError, SchemeError, ShinglingError
+from shingling.sketch import Scheme
+from tests.support.commands import dedup_command
+
+from .collections import (
+    Result,
+    bulk,
+    families,
+    one_by_one,
+    random_texts,
+    read_lines,
+    result_of,
+    write_lines,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ROWS = families(3, 400, random_texts(1, 12))
+KNOWN, NEW = ROWS[:200], ROWS[200:]
+RULES = Rules(templates=False)
+METHODS = [
+    Rules(),
+    Rules(threshold=0.3, min_words=5),
+    Rules(method="exact"),
+    Rules(method="simhash", simhash_distance=7, min_words=12),
+]
+
+
+def against(known: Path | str, out: Path, **options: Any) -> Result:
+    """Deduplicate the new rows, with others that are known."""
+    rows = write_lines(out.parent / "new.jsonl", NEW)
+    deduplicate([str(rows)], out, Options(**{"workers": 0, **options}), against=str(known))
+    return result_of(out)
+
+
+def new_of(both: Result) -> Result:
+    """Take the new rows out of the result of all."""
+    names = {row["id"] for row in NEW}
+    return Result(
+        [name for name in both.kept if name in names],
+        {name: values for name, values in both.removed.items() if name in names},
+    )
+
+
+@pytest.mark.parametrize("rules", METHODS, ids=lambda rules: f"{rules.method} {rules.threshold}")
+@pytest.mark.parametrize("kind", ["store", "file of a store", "export", "run", "export of a run"])
+def test_new_rows_are_decided_as_in_one_run_over_both(
+    kind: str, rules: Rules, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "dedup.db"
+    if kind in ("run", "export of a run"):
+        known = tmp_path / "known"
+        bulk(write_lines(tmp_path / "known.jsonl", KNOWN), known, rules=rules, export=kind != "run")
+        assert (known / "store.jsonl").exists() == (kind != "run")
+    else:
+        one_by_one(KNOWN, file, rules)
+        known = file if kind == "file of a store" else f"sqlite:///{file}"
+    if kind == "export":
+        known = tmp_path / "export.jsonl.gz"
+        assert dedup_command(monkeypatch, "export", str(known), "--store", str(file)).code == 0
+    both = new_of(bulk(write_lines(tmp_path / "both.jsonl", ROWS), tmp_path / "both", rules=rules))
+    found = against(known, tmp_path / "out", rules=rules)
+    if kind == "run":  # it has no rows that were removed: what is equal to one of them is near
+        assert (found.kept, found.removed.keys()) == (both.kept, both.removed.keys())
+    else:
+        assert found == both
+    assert 20 < len(found.removed) < 180
+    summary = json.loads((tmp_path / "out/summary.json").read_bytes())
+    assert (summary["total"], summary["repeated"]) == (200, len(found.removed))
+    assert all(group["duplicates"] for group in read_lines(tmp_path / "out/groups.jsonl"))
+
+
+def test_a_store_gets_what_is_new_to_it(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'dedup.db'}"
+    one_by_one(KNOWN, tmp_path / "dedup.db", RULES)
+    rows = write_lines(tmp_path / "new.jsonl", NEW)
+    with Store.open(url, rules=RULES) as store:
+        summary = deduplicate(
+            [str(rows)], tmp_path / "out", Options(workers=0), against=url, store=store
+        )
+        stored = {page.url: page.original for page in store.pages()}
+    found = result_of(tmp_path / "out")
+    both = one_by_one(ROWS, tmp_path / "both.db", RULES)
+    assert found == new_of(both)
+    assert stored == {row["id"]: both.removed.get(row["id"], (None,))[0] for row in ROWS}
+    assert summary.stored is not None
+    assert summary.stored["near"] == summary.near
+
+
+def test_a_known_id_with_its_text_is_removed_and_with_another_text_is_kept(tmp_path: Path) -> None:
+    text, other = random_texts(9, 2)
+    known = write_lines(
+        tmp_path / "known.jsonl", [{"id": "a", "text": text}, {"id": "b", "text": text}]
+    )
+    rows = [{"id": "a", "text": text}, {"id": "b", "text": other}]
+    file = write_lines(tmp_path / "rows.jsonl", rows)
+    deduplicate([str(file)], tmp_path / "out", Options(workers=0), against=str(known))
+    assert result_of(tmp_path / "out") == Result(["b"], {"a": ("a", "exact", 1.0, 1.0)})
+
+
+def test_what_a_run_exports_becomes_a_store_as_it_was_decided(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = bulk(write_lines(tmp_path / "rows.jsonl", ROWS), tmp_path / "out", export=True)
+    url = f"sqlite:///{tmp_path / 'dedup.db'}"
+    file = str(tmp_path / "out/store.jsonl")
+    assert dedup_command(monkeypatch, "import", file, "--store", url).code == 0
+    with Store.open(url) as store:
+        for page in store.pages():
+            original, status, resemblance, _ = found.removed.get(page.url, (None, "", None, None))
+            assert page.original == original
+            assert page.status == (status or ("skipped" if page.words < 20 else "new"))
+            assert (page.resemblance is None) == (resemblance is None)
+        copy = Page("https://mirror.example/", KNOWN[0]["text"])
+        verdict = store.check([copy])[0]
+        assert (verdict.status, verdict.original) == ("exact", KNOWN[0]["id"])
+        assert store.runs()[0].spider == "bulk"
+
+
+@pytest.mark.parametrize(
+    ("known", "problem"),
+    [("none.db", "No such file"), ("sqlite:///none.db", "no store yet")],
+)
+def test_what_is_not_there_is_said(known: str, problem: str, tmp_path: Path) -> None:
+    with pytest.raises(ShinglingError, match=problem):
+        against(known, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_signatures_of_another_scheme_are_not_compared(tmp_path: Path) -> None:
+    one_by_one(KNOWN, tmp_path / "dedup.db", RULES, Scheme(3))
+    with pytest.raises(SchemeError):
+        against(tmp_path / "dedup.db", tmp_path / "out")
+
+
+def test_rows_are_not_compared_with_a_store_without_texts(tmp_path: Path) -> None:
+    with Store.open(f"sqlite:///{tmp_path / 'dedup.db'}", store_text=False) as store:
+        store.check([Page(row["id"], row["text"]) for row in KNOWN])
+    with pytest.raises(BulkError, match="keeps no texts"):
+        against(tmp_path / "dedup.db", tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    ("options", "order"),
+    [
+        ({"keep": "longest"}, lambda row: -len(row["text"])),
+        ({"keep": "newest"}, lambda row: -row["fetched"]),
+        ({"keep": "newest", "order_field": "date"}, lambda row: row["fetched"]),
+        ({"order_field": "fetched"}, lambda row: row["fetched"]),
+    ],
+    ids=["longest", "newest", "newest by a field", "first by a field"],
+)
+def test_the_row_that_stays_is_chosen(options: dict[str, Any], order: Any, tmp_path: Path) -> None:
+    rnd = random.Random(5)
+    rows = [
+        {**row, "fetched": moment, "date": f"20{99 - moment % 50:02}-01-01"}
+        for row, moment in zip(ROWS, rnd.choices(range(50), k=len(ROWS)), strict=True)
+    ]
+    file = write_lines(tmp_path / "rows.jsonl", rows)
+    in_order = write_lines(tmp_path / "sorted.jsonl", sorted(rows, key=order))
+    found, expected = bulk(file, tmp_path / "out", **options), bulk(in_order, tmp_path / "sorted")
+    assert (sorted(found.kept), found.removed) == (sorted(expected.kept), expected.removed)
+    assert found.kept == [row["id"] for row in rows if row["id"] in {*found.kept}]
+
+
+def test_rows_without_a_place_in_the_order_come_last(tmp_path: Path) -> None:
+    text = random_texts(9, 1)[0]
+    moments = [None, "no time", "2020-05-01", "2021-01-01T00:00:00Z", "2021-01-01T00:00:00+05:00"]
+    rows = [{"id": str(place), "text": text, "at": at} for place, at in enumerate(moments)]
+    file = write_lines(tmp_path / "rows.jsonl", rows)
+    assert bulk(file, tmp_path / "a", keep="newest", order_field="at").kept == ["3"]
+    assert bulk(file, tmp_path / "b", order_field="at").kept == ["2"]
+    assert bulk(file, tmp_path / "c", order_field="other").kept == ["0"]
+
+
+def test_of_each_group_some_rows_stay(tmp_path: Path) -> None:
+    file = write_lines(tmp_path / "rows.jsonl", ROWS)
+    one = bulk(file, tmp_path / "one")
+    three = bulk(file, tmp_path / "three", keep_each=3)
+    taken: dict[str, int] = {}
+    removed = {}
+    for name, values in one.removed.items():
+        taken[values[0]] = taken.get(values[0], 0) + 1
+        if taken[values[0]] > 2:
+            removed[name] = values
+    assert three.removed == removed
+    assert len(three.kept) == len(ROWS) - len(removed)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"keep": "last"}, {"keep_each": 0}, {"keep": "longest", "order_field": "date"}],
+)
+def test_what_cannot_be_kept_is_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(BulkError):
+        Options(**options)
