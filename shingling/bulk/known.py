@@ -122,7 +122,7 @@ class Known(NamedTuple):
         writer.write_known(_with_rows(np.array(decided, _DECIDED)))
 
 
-def known_rows(against: str | None, options: Options) -> Known:
+def known_rows(against: str | Path | None, options: Options) -> Known:
     """Find the rows that a run is to know.
 
     Args:
@@ -150,9 +150,9 @@ def known_rows(against: str | None, options: Options) -> Known:
             return _stored(f"sqlite:///{path}", options)
         if _is_export(path):
             return _exported(path, options)
-    elif _is_store_url(against):
-        return _stored(against, options)
-    return Known(sources_of([against], options))
+    elif _is_store_url(str(against)):
+        return _stored(str(against), options)
+    return Known(sources_of([str(against)], options))
 
 
 def _is_export(path: Path) -> bool:

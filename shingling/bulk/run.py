@@ -7,9 +7,9 @@ import os
 import shutil
 import time
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from shingling.bulk.pairs import MAX_ROWS, keys_of
 from shingling.bulk.signed_rows import REPEATED_ID, RowsWriter, SignedRows
 from shingling.bulk.signing import sign_all
 from shingling.bulk.storing import put_into_store
+from shingling.bulk.values import kept_values
 from shingling.console.files import written_whole
 from shingling.errors import BulkError
 from shingling.sketch.banding import Banding
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from shingling.bulk.files.sources import Source
     from shingling.store import Store
 
+_Rows = TypeVar("_Rows")
+
 WORK_FOLDER = ".bulk"
 """Folder, inside the output folder, of a run that has not finished."""
 
@@ -42,16 +45,37 @@ _SUMMARY = "summary.json"
 _MAX_TEXTS_LOOKED_AT = 100  # for a warning of lost words, with those too short for it
 
 
+@overload
 def deduplicate(
-    inputs: Iterable[str],
+    inputs: str | Path | Iterable[str | Path],
     out: str | Path,
     options: Options | None = None,
     *,
-    against: str | None = None,
+    against: str | Path | None = None,
     store: Store | None = None,
     restart: bool = False,
     progress: Callable[[Progress], None] | None = None,
-) -> Summary:
+) -> Summary: ...
+@overload
+def deduplicate(
+    inputs: _Rows,
+    out: None = None,
+    options: Options | None = None,
+    *,
+    against: str | Path | None = None,
+    store: Store | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> _Rows: ...
+def deduplicate(
+    inputs: Any,
+    out: str | Path | None = None,
+    options: Options | None = None,
+    *,
+    against: str | Path | None = None,
+    store: Store | None = None,
+    restart: bool = False,
+    progress: Callable[[Progress], None] | None = None,
+) -> Any:
     """Remove the duplicates from a collection, as `Store.check` would find them row by row.
 
     Rows are decided greedily in their order: a row is a duplicate of the most similar original
@@ -61,9 +85,11 @@ def deduplicate(
     called again with the same arguments; before that, it begins again.
 
     Args:
-        inputs: files of JSON lines, JSON arrays or CSV (plain, or compressed by gzip or Zstandard),
-            Parquet, WARC, WET and tar files, folders of texts or HTML, URLs of collections of
-            MongoDB, or `-` for standard input.
+        inputs: one or more files of JSON lines, JSON arrays or CSV (plain, or compressed by gzip or
+            Zstandard), Parquet, WARC and WET files, folders of texts or HTML, URLs of collections
+            of MongoDB, or `-` for standard input. Without `out`, the rows themselves: a list or an
+            iterator of dicts, which is read whole, a DataFrame of pandas or Polars, or a table of
+            Arrow.
         out: folder for `kept`, `removed` and `groups` (`.jsonl` or `.parquet`), `bad.jsonl` and
             `summary.json`; it is created if necessary.
         options: what decides, and which resources the run may use.
@@ -76,7 +102,8 @@ def deduplicate(
         progress: called with each step of progress.
 
     Returns:
-        The counts of the run, which `summary.json` has too.
+        The counts of the run, which `summary.json` has too; without `out`, the rows that stay, as
+        the kind that they came in. Of these, rows without a text stay.
 
     Raises:
         BulkError: an input cannot be read, a disk is full, `out` has another run, or, with
@@ -84,11 +111,32 @@ def deduplicate(
         StoreError: the store cannot be written, or its index does not fit the rules.
     """
     options = options or Options()
+    if out is None:
+        in_lines = replace(options, output="jsonl")
+
+        def run_into(source: Source, folder: Path) -> Summary:
+            return _run([source], folder, in_lines, against, store, restart, progress)
+
+        return kept_values(inputs, run_into)
+    names = [inputs] if isinstance(inputs, str | Path) else inputs
+    sources = sources_of(map(str, names), options)
+    return _run(sources, Path(out), options, against, store, restart, progress)
+
+
+def _run(
+    sources: list[Source],
+    out: Path,
+    options: Options,
+    against: str | Path | None,
+    store: Store | None,
+    restart: bool,
+    progress: Callable[[Progress], None] | None,
+) -> Summary:
     if store is not None:
         store.require(options.rules)
     known = known_rows(against, options)
-    sources = [*known.sources, *sources_of(inputs, options)]
-    run = _Run(Path(out), options, sources, known, store, progress or (lambda _: None))
+    sources = [*known.sources, *sources]
+    run = _Run(out, options, sources, known, store, progress or (lambda _: None))
     try:
         with run.locked(restart):
             return run.run()

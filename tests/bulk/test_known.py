@@ -61,6 +61,7 @@ def test_new_rows_are_decided_as_in_one_run_over_both(
     kind: str, rules: Rules, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "dedup.db"
+    known: Path | str
     if kind in ("run", "export of a run"):
         known = tmp_path / "known"
         bulk(write_lines(tmp_path / "known.jsonl", KNOWN), known, rules=rules, export=kind != "run")

@@ -1,0 +1,78 @@
+"""Rows that are in memory: lists of dicts, data frames and tables."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterable, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shingling.bulk.files.payloads import StreamedLines, json_values, to_json
+from shingling.bulk.files.sources import Source
+from shingling.errors import BulkError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_ROWS_AT_ONCE = 1000
+
+
+def kept_values(rows: Any, run: Callable[[Source, Path], object]) -> Any:
+    """Deduplicate rows, and give those that stay as the kind that they came in.
+
+    Rows that cannot be read, because they have no text for instance, stay.
+
+    Args:
+        rows: a list or an iterable of dicts, a DataFrame of pandas or Polars, or a table of Arrow.
+        run: deduplicates an input into a folder.
+
+    Raises:
+        BulkError: `rows` is none of these.
+    """
+    kind = type(rows).__module__.partition(".")[0], type(rows).__name__
+    if kind == ("pandas", "DataFrame"):
+        tuples = rows.itertuples(index=False, name=None)
+        return rows.iloc[
+            _staying((dict(zip(rows.columns, row, strict=True)) for row in tuples), run)
+        ]
+    if kind == ("polars", "DataFrame"):
+        return rows[_staying(rows.iter_rows(named=True), run)]
+    if kind == ("pyarrow", "Table"):
+        batches = rows.to_batches(_ROWS_AT_ONCE)
+        values = (row for one in batches for row in one.to_pylist())
+        return rows.take(_staying(values, run))
+    if isinstance(rows, str | bytes | Path | Mapping) or not isinstance(rows, Iterable):
+        raise BulkError(
+            f"{kind[1]} is no collection of rows; to read files, name a folder for `out`"
+        )
+    found = [*rows]
+    stay = [found[place] for place in _staying(found, run)]
+    return stay if isinstance(rows, list) else iter(stay)
+
+
+def _staying(rows: Iterable[Any], run: Callable[[Source, Path], object]) -> list[int]:
+    """Places of the rows that stay."""
+    number = 0
+
+    def parts() -> Iterator[tuple[StreamedLines, None]]:
+        nonlocal number
+        lines = map(_line, rows)
+        while part := [*islice(lines, _ROWS_AT_ONCE)]:
+            number += len(part)
+            yield StreamedLines(part), None
+
+    with tempfile.TemporaryDirectory() as folder:
+        run(Source("rows", None, None, parts), Path(folder))
+        with (Path(folder) / "removed.jsonl").open("rb") as file:
+            removed = [json.loads(line)["line"] - 1 for line in file]
+    return np.delete(np.arange(number), removed).tolist()
+
+
+def _line(row: Any) -> bytes:
+    if not isinstance(row, Mapping):
+        raise BulkError(f"a row is a {type(row).__name__}, not a dict")
+    return to_json(json_values({str(name): value for name, value in row.items()}))
