@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -230,8 +231,11 @@ def _write(connection: Connection, batch: Sequence[Record]) -> None:
     else:
         values = [tuple(_page_row(one).values()) for one in fields]
         insert_rows(connection, pages, [*_page_row(fields[0])], values)
-        kept = [(one["id"], pack(one["text"])) for one in fields if one.get("text") is not None]
-        insert_rows(connection, texts, ("page_id", "zlib"), kept)
+        kept = [one for one in fields if one.get("text") is not None]
+        with ThreadPoolExecutor() as threads:  # packing takes a third of the time
+            packed = threads.map(pack, [one["text"] for one in kept])
+            found = [(one["id"], text) for one, text in zip(kept, packed, strict=True)]
+        insert_rows(connection, texts, ("page_id", "zlib"), found)
 
 
 def _run_row(fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -111,40 +111,20 @@ def deduplicate(
         StoreError: the store cannot be written, or its index does not fit the rules.
     """
     options = options or Options()
-    if out is None:
-        in_lines = replace(options, output="jsonl")
-
-        def run_into(source: Source, folder: Path) -> Summary:
-            return _run([source], folder, in_lines, against, store, restart, progress)
-
-        return kept_values(inputs, run_into)
-    names = [inputs] if isinstance(inputs, str | Path) else inputs
-    sources = sources_of(map(str, names), options)
-    return _run(sources, Path(out), options, against, store, restart, progress)
-
-
-def _run(
-    sources: list[Source],
-    out: Path,
-    options: Options,
-    against: str | Path | None,
-    store: Store | None,
-    restart: bool,
-    progress: Callable[[Progress], None] | None,
-) -> Summary:
     if store is not None:
         store.require(options.rules)
     known = known_rows(against, options)
-    sources = [*known.sources, *sources]
-    run = _Run(out, options, sources, known, store, progress or (lambda _: None))
-    try:
-        with run.locked(restart):
-            return run.run()
-    except OSError as error:
-        where = plain_line(str(error.filename or out))
-        raise BulkError(
-            f"{where}: {error.strerror or error}; give the same command again"
-        ) from error
+
+    def run(sources: Sequence[Source], folder: Path, options: Options) -> Summary:
+        everything = [*known.sources, *sources]
+        one = _Run(folder, options, everything, known, store, progress or (lambda _: None))
+        return one.run(restart)
+
+    if out is None:
+        in_lines = replace(options, output="jsonl")
+        return kept_values(inputs, lambda source, folder: run([source], folder, in_lines))
+    names = [inputs] if isinstance(inputs, str | Path) else inputs
+    return run(sources_of(map(str, names), options), Path(out), options)
 
 
 @dataclass(frozen=True)
@@ -194,7 +174,22 @@ class _Run:
         inputs = [[source.name, source.identity] for source in self.sources]
         return json.dumps({"inputs": inputs, "options": self.options.as_dict()})
 
-    def run(self) -> Summary:
+    def run(self, restart: bool) -> Summary:
+        """Run all steps, or those that an interrupted run has left.
+
+        Raises:
+            BulkError: a disk is full, or the like, or what the steps raise.
+        """
+        try:
+            with self.locked(restart):
+                return self._run_steps()
+        except OSError as error:
+            where = plain_line(str(error.filename or self.out))
+            raise BulkError(
+                f"{where}: {error.strerror or error}; give the same command again"
+            ) from error
+
+    def _run_steps(self) -> Summary:
         """Sign the rows if that is not done, then do all other steps."""
         began = time.monotonic()
         options, sources = self.options, self.sources

@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shingling.admin.importing import merge
+from shingling.admin.records import Header
+from shingling.admin.signed_pages import SignedPage, end_record, first_records, page_record
+from shingling.admin.transfer import restore
 from shingling.bulk.signed_rows import EXACT, NEAR, NO_ROW, REPEATED_ID, SHORT
-from shingling.rules.reasons import Reason
-from shingling.sketch import Signature
-from shingling.store.schema.rows import EXPORTED_FIELDS
-from shingling.store.urls import site_of
 from shingling.text import clean
 
 if TYPE_CHECKING:
@@ -29,9 +29,8 @@ if TYPE_CHECKING:
 STORE_FILE = "store.jsonl"
 """The rows of a run as `scrapy dedup export` writes the pages of a store."""
 
-_RUN = _RULES = 1  # their numbers in such a file
-_STATUSES = {EXACT: "exact", NEAR: "near", SHORT: "skipped"}  # all others are new
-_NO_VALUES = dict.fromkeys(EXPORTED_FIELDS)
+STATUSES = {EXACT: "exact", NEAR: "near", SHORT: "skipped"}
+"""Status of a page by what becomes of its row; all others are new."""
 
 
 def put_into_store(
@@ -56,17 +55,12 @@ def put_into_store(
     Raises:
         StoreError: the store cannot be written.
     """
-    from shingling.admin.importing import merge
-    from shingling.admin.records import Header
-    from shingling.admin.transfer import restore
-
     records = store_records(signed, decided, options, session.index, report, signed.first)
     header = Header.of(next(records))
     if signed.first or restore(session, header, records) is None:
         counts, _ = merge(session, options.rules, header, records, ("bulk", options.as_dict()))
         return counts
-    states = decided["state"].tolist()
-    return Counter(_status(state) for state in states if state != REPEATED_ID)
+    return _counted(decided)
 
 
 def store_records(
@@ -77,7 +71,7 @@ def store_records(
     report: Callable[[int], None] = lambda _: None,
     first: int = 0,
 ) -> Iterator[Record]:
-    """Yield rows as the records of an exported store: the header, good rows as pages, and the end.
+    """Yield rows as the records of an exported store: its header, good rows as pages, and the end.
 
     Args:
         signed: the rows.
@@ -87,137 +81,62 @@ def store_records(
         report: called with the number of rows that are done.
         first: the first of these rows; known rows may come before it.
     """
-    good = decided["state"] != REPEATED_ID
-    states = decided["state"][first:][good[first:]].tolist()
-    now = int(time.time())
-    yield from first_records(options, index, Counter(map(_status, states)), now)
+    counts, now = _counted(decided[first:]), int(time.time())
+    settings = options.as_dict()
+    yield from first_records(options.scheme, index, options.rules, counts, now, settings)
     for start, stop in signed.blocks(first):
-        chosen = start + np.flatnonzero(good[start:stop])
-        records, decisions = signed.records_of(chosen), decided[chosen]
-        originals = np.where(decisions["original"] == NO_ROW, chosen, decisions["original"])
-        for row, name, original, record, minima, line, (state, follows, *measures) in zip(
-            chosen.tolist(),
-            signed.ids(records),
-            signed.ids(signed.records_of(originals)),
-            records,
-            signed.minima_of(chosen),
-            signed.lines(records),
-            decisions.tolist(),
-            strict=True,
-        ):
-            values = json.loads(line) if line else {}
-            hashes = record["text"].tobytes(), int(record["simhash"])
-            signature = Signature(minima, hashes[1], hashes[0], int(record["words"]))
-            head = None if follows == NO_ROW else Head(follows, original, *measures)
-            text = clean(values.get(options.fields.text, "")) or None
-            yield page_record(
-                row, name, _status(state), signature, head, {**values, "text": text}, now
-            )
+        rows = start + np.flatnonzero(decided["state"][start:stop] != REPEATED_ID)
+        for page in _pages(rows, signed, decided[rows], options.fields.text):
+            yield page_record(page, now)
         report(stop)
-    yield end_record(len(states))
+    yield end_record(counts.total())
 
 
-class Head(NamedTuple):
-    """The original of a row, and how alike they are."""
-
-    row: int
-    name: str
-    resemblance: float
-    containment: float
-
-
-def page_record(
-    row: int,
-    name: str,
-    status: str,
-    signature: Signature,
-    head: Head | None,
-    values: dict[str, Any],
-    now: int,
-) -> Record:
-    """Record of a row.
-
-    Args:
-        row: its number.
-        name: its id, which is its URL in the store.
-        status: of the page.
-        signature: of its text.
-        head: its original; None if it has none.
-        values: its text, title and language, if it has them.
-        now: when the page is stored, seconds since 1970.
-    """
-    from shingling.admin.records import Record
-
-    alike = {}
-    if head is not None:
-        alike = {
-            "original_id": head.row + 1,
-            "original": head.name,
-            "resemblance": head.resemblance,
-            "containment": head.containment,
-        }
-    strings = {
-        key: value
-        for key in ("title", "language", "text")
-        if isinstance(value := values.get(key), str) and value
-    }
-    fields = {
-        **_NO_VALUES,
-        **strings,
-        **alike,
-        "id": row + 1,
-        "url": name,
-        "site": site_of(name),
-        "scope": "",
-        "words": signature.words,
-        "status": status,
-        "last_verdict": status,
-        "reason": Reason.SHORT.value if status == "skipped" else None,
-        "rules_id": _RULES,
-        "first_seen": now,
-        "last_seen": now,
-        "run": _RUN,
-        "last_run": _RUN,
-        "text_hash": signature.text_hash,
-        "simhash": signature.simhash,
-        "minima": signature.minima.astype("<u4").tobytes(),
-    }
-    return Record("page", fields)
+def _pages(
+    rows: Records, signed: SignedRows, decided: Records, text_field: str
+) -> Iterator[SignedPage]:
+    records = signed.records_of(rows)
+    originals = np.where(decided["original"] == NO_ROW, rows, decided["original"])
+    for row, url, head, record, minima, line, (state, original, *measures) in zip(
+        rows.tolist(),
+        signed.ids(records),
+        signed.ids(signed.records_of(originals)),
+        records,
+        signed.minima_of(rows),
+        signed.lines(records),
+        decided.tolist(),
+        strict=True,
+    ):
+        values = json.loads(line) if line else {}
+        title, language = (
+            value if isinstance(value := values.get(name), str) and value else None
+            for name in ("title", "language")
+        )
+        page = SignedPage(
+            id=row + 1,
+            status=STATUSES.get(state, "new"),
+            url=url,
+            words=int(record["words"]),
+            text_hash=record["text"].tobytes(),
+            simhash=int(record["simhash"]),
+            minima=minima.tobytes(),
+            text=clean(values.get(text_field, "")) or None,
+            title=title,
+            language=language,
+        )
+        if original == NO_ROW:
+            yield page
+        else:
+            resemblance, containment = measures
+            yield page._replace(
+                original_id=original + 1,
+                original=head,
+                resemblance=resemblance,
+                containment=containment,
+            )
 
 
-def first_records(
-    options: Options, index: Index, counts: Counter[str], now: int
-) -> Iterator[Record]:
-    """Yield the first records of a file: the store, and the run that its pages are of.
-
-    Args:
-        options: of the run.
-        index: of the store.
-        counts: of the pages by status.
-        now: when the run ends, seconds since 1970.
-    """
-    from shingling.admin.records import Header, Record
-
-    header = Header(
-        options.scheme,
-        index,
-        packs=options.scheme.canonical.pack_versions(),
-        created=now,
-        pages=counts.total(),
-        texts=True,
-        rules={str(_RULES): options.rules.deciding},
-    )
-    yield header.record()
-    run = {"id": _RUN, "spider": "bulk", "started": now, "finished": now, "outcome": "finished"}
-    yield Record("run", {**run, "counts": dict(counts), "settings": options.as_dict()})
-
-
-def end_record(pages: int) -> Record:
-    """Last record of a file with so many pages."""
-    from shingling.admin.records import Record
-
-    return Record("end", {"pages": pages})
-
-
-def _status(state: int) -> str:
-    return _STATUSES.get(state, "new")
+def _counted(decided: Records) -> Counter[str]:
+    """Count good rows by the status of their pages."""
+    states = decided["state"].tolist()
+    return Counter(STATUSES.get(state, "new") for state in states if state != REPEATED_ID)
