@@ -13,6 +13,7 @@ from shingling.bulk import Options, deduplicate
 from shingling.errors import BulkError, SchemeError, ShinglingError
 from shingling.sketch import Scheme
 from tests.support.commands import dedup_command
+from tests.support.stores import place_of, postgres_only, url_of
 
 from .collections import (
     Result,
@@ -26,6 +27,7 @@ from .collections import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 ROWS = families(3, 400, random_texts(1, 12))
@@ -53,6 +55,19 @@ def new_of(both: Result) -> Result:
         [name for name in both.kept if name in names],
         {name: values for name, values in both.removed.items() if name in names},
     )
+
+
+@pytest.fixture
+def file(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
+    yield from place_of(request, tmp_path)
+
+
+@postgres_only
+def test_the_pages_of_a_postgresql_are_known(file: Path, tmp_path: Path) -> None:
+    one_by_one(KNOWN, tmp_path / "dedup.db", RULES)
+    with Store.open(url_of(file), rules=RULES) as store:
+        store.check([Page(row["id"], row["text"]) for row in KNOWN])
+    assert against(url_of(file), tmp_path / "a") == against(tmp_path / "dedup.db", tmp_path / "b")
 
 
 @pytest.mark.parametrize("rules", METHODS, ids=lambda rules: f"{rules.method} {rules.threshold}")
