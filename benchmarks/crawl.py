@@ -1,6 +1,6 @@
 """Pages per second of a crawl: alone, with a pipeline written inline, and with the plugin.
 
-The same pages are crawled by turns, by the spider `archive`, from an uncompressed file:
+The same pages are crawled by turns, by the spider `archive`, from a folder:
 
     scrapy       without any dedup
     inline       with what a user would write: `trafilatura.extract` and datasketch in a pipeline
@@ -17,7 +17,6 @@ CPU seconds are those of all processes. See `benchmarks.meter` for event loop an
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import resource
@@ -74,30 +73,28 @@ def chosen_bodies(archive: Path, count: int) -> list[bytes]:
     return [*bodies_of(archive, wanted).values()]
 
 
-def write_archive(file: Path, bodies: Sequence[bytes]) -> None:
-    """Write pages into an uncompressed archive, in the order that it is read in."""
-    with tarfile.open(file, "w") as tar:
-        for number, body in enumerate(bodies):
-            member = tarfile.TarInfo(f"{number:06}.html")
-            member.size = len(body)
-            tar.addfile(member, io.BytesIO(body))
+def write_pages(folder: Path, bodies: Sequence[bytes]) -> None:
+    """Write pages into a folder, with names in the order in which they are read."""
+    folder.mkdir()
+    for place, body in enumerate(bodies):
+        (folder / f"{place:06}.html").write_bytes(body)
 
 
-def crawl(variant: str, archive: Path, store: Path, settings: Sequence[str]) -> dict[str, float]:
-    """Crawl an archive, and return the figures of the crawl."""
+def crawl(variant: str, pages: Path, store: Path, settings: Sequence[str]) -> dict[str, float]:
+    """Crawl a folder of pages, and return the figures of the crawl."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     log = run_scrapy(
-        *(*CRAWLS[variant], "-a", f"path={archive}"),
+        *(*CRAWLS[variant], "-a", f"path={pages}"),
         *("-s", f"DEDUP_STORE_URL=sqlite:///{store}"),
         *("-s", "EXTENSIONS=" + json.dumps({"benchmarks.meter.Meter": 0}), *settings),
     )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     stats = stats_of(log)
-    pages = stats["response_received_count"]
+    received = stats["response_received_count"]
     return {
-        "pages/s": pages / stats["elapsed_time_seconds"],
-        "cpu ms": 1000 * seconds / pages,
+        "pages/s": received / stats["elapsed_time_seconds"],
+        "cpu ms": 1000 * seconds / received,
         **{key.removeprefix("meter/"): stats[key] for key in stats if key.startswith("meter/")},
     }
 
@@ -108,12 +105,12 @@ def measure(
     """Run the variants by turns; return the figures of each round."""
     figures: dict[str, list[dict[str, float]]] = {variant: [] for variant in variants}
     with tempfile.TemporaryDirectory() as folder:
-        archive = Path(folder) / "pages.tar"
-        write_archive(archive, bodies)
+        pages = Path(folder) / "pages"
+        write_pages(pages, bodies)
         for number in range(rounds):
             for variant, measured in figures.items():
                 store = Path(folder) / f"{_STORES.get(variant, variant)}-{number}.db"
-                measured.append(crawl(variant, archive, store, settings))
+                measured.append(crawl(variant, pages, store, settings))
     return figures
 
 

@@ -1,4 +1,4 @@
-"""`scrapy crawl archive -a path=pages.tar.xz`: saved pages, as if they were fetched now."""
+"""`scrapy crawl archive -a path=pages.warc.gz`: saved pages, as if they were fetched now."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scrapy.http import HtmlResponse
 
 from crawler.arguments import ArgumentError
 from crawler.limit import LimitedSpider
-from shingling.bulk.files.archives import read_archive
+from shingling.bulk.files.archives import read_archive, refuse_tar
 from shingling.bulk.files.pages import SavedPage, SkippedPage
 from shingling.errors import ShinglingError
 from shingling.text import plain_line
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from crawler.items import PageItem
 
 
-_MAX_SKIPPED_NAMED = 100  # entries of an archive that cannot be read; others are counted
+_MAX_SKIPPED_NAMED = 100  # pages that cannot be read; others are counted
 
 
 class ReplayMiddleware:
@@ -42,10 +42,10 @@ class ReplayMiddleware:
 
 
 class ArchiveSpider(LimitedSpider):
-    """Replays the pages of a folder, a tar file or WARC files.
+    """Replays the pages of a folder or of WARC files.
 
     Args:
-        path: of the archive.
+        path: of the folder or the file.
         only: patterns of file names inside, separated by commas (`amd64/en/*,i386/en/*`);
             of URLs in a WARC file.
         base: URL that file names inside are relative to (default: `file://` URLs).
@@ -80,6 +80,7 @@ class ArchiveSpider(LimitedSpider):
             raise ArgumentError("spider archive: -a path=FILE_OR_FOLDER is needed")
         if not Path(path).exists():
             raise ArgumentError(f"spider archive: path={path!r} does not exist")
+        refuse_tar(Path(path), ArgumentError)
         self._path = Path(path)
         self._only = [part.strip() for part in (only or "").split(",") if part.strip()]
         self._base = base

@@ -135,15 +135,15 @@ COMMANDS = (
     Subcommand(
         name="bulk",
         group=HelpGroup.FILES,
-        summary="deduplicate a whole collection: files, archives or MongoDB",
+        summary="deduplicate a whole collection: files or MongoDB",
         example="articles.jsonl.gz --out deduplicated",
         options=(
             option(
                 "input",
                 metavar="INPUT",
                 nargs="+",
-                help=".jsonl, .json or .csv (also .gz, .zst), .parquet, .warc, .wet, .tar, a folder"
-                " of .txt, .md or HTML, a MongoDB URL such as mongodb://localhost/news.articles, or"
+                help=".jsonl, .json or .csv (also .gz, .zst), .parquet, .warc, .wet, a folder of"
+                " .txt, .md or HTML, a MongoDB URL such as mongodb://localhost/news.articles, or"
                 " - for stdin",
             ),
             option("--out", metavar="DIR", required=True, help="folder to write to"),

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import bz2
 import gzip
 import json
-import lzma
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -13,15 +11,15 @@ import pytest
 
 from crawler.demo import SAMPLE, serve
 from shingling.bulk.files.archives import read_archive
-from shingling.bulk.files.pages import ArchiveError, SavedPage
-from tests.hostile.files.archives import TAR_END, http, page, tar_entry, warc_record
+from shingling.bulk.files.pages import SavedPage
+from tests.hostile.files.archives import http, page, warc_record
 from tests.support.crawls import Crawl, run_scrapy
 from tests.support.installed import ROOT
 from tests.support.pages import article, html
 from tests.support.serving import Answer, serving
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
     from tests.support.serving import Server
@@ -163,7 +161,7 @@ def test_chosen_pages_of_a_folder_are_read_in_sorted_order_up_to_the_limit(
         (["site", "-a", "url=ftp://a.example/"], "is no http(s) address"),
         (["site", "-a", "url=https://a.example/", "-a", "limit=many"], "limit='many'"),
         (["archive"], "spider archive: -a path=FILE_OR_FOLDER is needed"),
-        (["archive", "-a", "path=nowhere.tar"], "path='nowhere.tar' does not exist"),
+        (["archive", "-a", "path=nowhere"], "path='nowhere' does not exist"),
     ],
 )
 def test_wrong_arguments_end_the_crawl_before_it_starts(
@@ -180,25 +178,6 @@ def saved(path: Path, content: bytes, **options: Any) -> list[SavedPage]:
         assert isinstance(found, SavedPage)
         pages.append(found)
     return pages
-
-
-PACKED: dict[str, Callable[[bytes], bytes]] = {
-    "x.tar": bytes,
-    "x.tar.gz": gzip.compress,
-    "x.tgz": gzip.compress,
-    "x.tar.bz2": bz2.compress,
-    "x.tar.xz": lzma.compress,
-}
-
-
-@pytest.mark.parametrize("name", PACKED)
-def test_a_tar_file_gives_its_html_in_its_own_order(tmp_path: Path, name: str) -> None:
-    entries = {b"d/e.htm": page(1), b"c.bin": b"\x89PNG", b"b.php": page(2), b"a": page(3)}
-    content = b"".join(tar_entry(*entry) for entry in entries.items()) + TAR_END
-    pages = saved(tmp_path / name, PACKED[name](content))
-    folder = f"{(tmp_path / name).as_uri()}/"
-    assert [one.url.removeprefix(folder) for one in pages] == ["d/e.htm", "b.php", "a"]
-    assert pages[0].fetched.isoformat() == "2001-09-09T01:46:40+00:00"
 
 
 def test_a_warc_file_gives_its_successful_html_responses(tmp_path: Path) -> None:
@@ -221,8 +200,3 @@ def test_a_warc_file_gives_its_successful_html_responses(tmp_path: Path) -> None
     assert pages[0].fetched.isoformat().startswith("2026-01-02T03:04:05")
     assert pages[0].content_type == "text/html"
     assert [one.url for one in saved(path, content, only=["*/2"])] == ["https://news.example/2"]
-
-
-def test_a_file_of_another_kind_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ArchiveError, match=r"no folder and no .*\.warc"):
-        saved(tmp_path / "pages.zip", b"PK")

@@ -1,1 +1,1 @@
-"""The inputs of a collection: files, archives, streams and queries, read as rows."""
+"""The inputs of a collection: files, folders, streams and queries, read as rows."""

@@ -1,20 +1,17 @@
-"""Saved pages and texts out of folders, tar files and WARC files, read one at a time.
+"""Saved pages and texts out of folders and WARC files, read one at a time.
 
-`tarfile` and fastwarc read the archives, in a worker process with limits of memory and time. What
-they cannot read, or what takes them too much, costs the rest of that archive.
+fastwarc reads WARC files, in a worker process with limits of memory and time. What it cannot read,
+or what takes it too much, costs the rest of that file.
 `files.sources` packs the pages into parts of an input; a spider of `crawler` serves them.
 """
 
 from __future__ import annotations
 
-import bz2
 import gzip
-import lzma
-import tarfile
 from contextlib import closing, suppress
 from datetime import UTC, datetime
 from http import HTTPStatus
-from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple, Self
+from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple
 
 from shingling.bulk.files.pages import (
     MAX_HEAD_BYTES,
@@ -23,7 +20,6 @@ from shingling.bulk.files.pages import (
     SavedText,
     SkippedPage,
     is_chosen,
-    name_problem,
     read_page,
     saved_time,
     shown_name,
@@ -56,7 +52,7 @@ SECONDS_PER_MEGABYTE = 2
 """CPU time that reading an archive may take for each megabyte of it, besides `SECONDS_ALLOWED`."""
 
 _WARC = (".warc", ".warc.gz", ".wet", ".wet.gz")
-_TAR = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
+_TAR = (".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz", ".tar.zst")
 _TEXTS = (".txt", ".md")
 _MAX_PART_PAGES, _MAX_PART_BYTES = 64, 1 << 23  # of an answer of a worker
 
@@ -69,23 +65,18 @@ class _Gunzip(gzip.GzipFile):
         return self.read1(-1 if size is None else size)
 
 
-_PACKERS: tuple[tuple[bytes, Any], ...] = (
-    (b"\x1f\x8b", _Gunzip),
-    (b"\xfd7zXZ\0", lzma.open),
-    (b"BZh", bz2.open),
-)
-_BROKEN_HEADERS = tarfile.InvalidHeaderError, tarfile.TruncatedHeaderError  # type: ignore[attr-defined]  # no stub has them
+_GZIP = b"\x1f\x8b"
 _DECODING_ERRORS = (OSError, ValueError, EOFError)
 _BODY_CODINGS = ("content-encoding", "transfer-encoding")
 
 
 class Archive(NamedTuple):
-    """An archive, and what is read of it.
+    """A folder or a WARC file, and what is read of it.
 
     Args:
-        path: of the file.
+        path: of it.
         only: patterns of file names inside, or of URLs in a WARC file; none: all.
-        base: URL that the names in a tar file are relative to; None gives `file://` URLs.
+        base: URL that the names in a folder are relative to; None gives `file://` URLs.
         max_bytes: larger pages are skipped.
         texts: whether texts are read, too.
     """
@@ -100,18 +91,17 @@ class Archive(NamedTuple):
 def read_archive(
     path: Path, *, only: Sequence[str] = (), base: str | None = None, max_bytes: int
 ) -> Iterator[SavedPage | SkippedPage]:
-    """Yield the HTML pages of a folder, a tar file or a WARC file (or a folder of those).
+    """Yield the HTML pages of a WARC file, or of a folder with those in its WARC files.
 
     Files that look like HTML are pages, whatever their suffix. Those of a folder come sorted by
-    name, entries of archives in their order. One that cannot be read is yielded as a `SkippedPage`
+    name, records in their order. One that cannot be read is yielded as a `SkippedPage`
     in its place. So is a link that leaves the folder; other links are left out, as the files that
     they lead to are read. Nothing is written to disk.
 
     Args:
         path: of the archive.
         only: patterns of file names inside (`*` matches `/` too), or of URLs in a WARC file.
-        base: URL that the names in a folder or tar file are relative to; without it, pages
-            have `file://` URLs.
+        base: URL that the names in a folder are relative to; without it, pages have `file://` URLs.
         max_bytes: larger pages are skipped.
 
     Raises:
@@ -145,12 +135,24 @@ def _read(archive: Archive) -> Iterator[SavedPage | SavedText | SkippedPage]:
         yield from _files(archive)
         return
     try:
-        if not path.name.endswith(_TAR + _WARC):
-            raise ArchiveError(f"it is no folder and no {', '.join(_TAR + _WARC)} file")
+        refuse_tar(path, ArchiveError)
         with closing(_ArchiveWorker()) as worker:
             yield from worker.read(archive)
     except (ArchiveError, OSError) as error:
         raise ArchiveError(f"{path} cannot be read any further: {error}") from error
+
+
+def refuse_tar(path: Path, error: type[Exception]) -> None:
+    """Refuse a tar file by its name.
+
+    Raises:
+        Exception: of the given class: it is one; the message says how to unpack it.
+    """
+    if path.name.lower().endswith(_TAR):
+        raise error(
+            f"{plain_line(path.name)}: tar files are not read; unpack it into a folder:"
+            " mkdir pages && tar xf FILE -C pages"
+        )
 
 
 def require_content(folder: Path, max_bytes: int) -> None:
@@ -285,9 +287,8 @@ def _pages_of(
 ) -> Iterator[SavedPage | SavedText | SkippedPage | ArchiveError]:
     """Yield the pages of an archive, up to so many bytes, and what ends it before its end."""
     given = 0
-    read = _read_tar if archive.path.name.endswith(_TAR) else _read_warc
     try:
-        for page in read(archive):
+        for page in _read_warc(archive):
             given += 0 if isinstance(page, SkippedPage) else len(page.body)
             if given > most:
                 raise ArchiveError(f"it gives more than {most:,} bytes, unpacked")
@@ -296,50 +297,16 @@ def _pages_of(
         yield error
     except MemoryError:
         yield ArchiveError(f"it takes more than {WORKER_MEMORY_BYTES:,} bytes of memory")
-    except Exception as error:  # tarfile raises many for what is in an entry
+    except Exception as error:  # whatever is in a record, the run goes on
         yield ArchiveError(plain_line(str(error)) or type(error).__name__)
 
 
-class _Header(tarfile.TarInfo):
-    """The header of an entry; `tarfile` would take a broken one for the end of the archive."""
-
-    @classmethod
-    def fromtarfile(cls, tarfile_: tarfile.TarFile) -> Self:
-        try:
-            return super().fromtarfile(tarfile_)
-        except _BROKEN_HEADERS as error:
-            raise ArchiveError(f"{error}, at byte {tarfile_.offset:,}") from error
-
-
 def _unpacked(path: Path) -> IO[bytes]:
-    """Open a file that may be packed by gzip, bzip2 or xz."""
+    """Open a file that may be packed by gzip."""
     with path.open("rb") as file:
-        start = file.read(6)
-    opener = next((one for magic, one in _PACKERS if start.startswith(magic)), open)
-    opened: IO[bytes] = opener(path, "rb")
+        start = file.read(len(_GZIP))
+    opened: IO[bytes] = _Gunzip(path) if start == _GZIP else path.open("rb")
     return opened
-
-
-def _read_tar(archive: Archive) -> Iterator[SavedPage | SkippedPage]:
-    """Yield the pages of a tar file, and what cannot be read."""
-    with (
-        _unpacked(archive.path) as stream,
-        tarfile.open(
-            fileobj=stream, mode="r|", tarinfo=_Header, encoding="utf-8", errors="surrogateescape"
-        ) as tar,
-    ):
-        while (entry := tar.next()) is not None:
-            tar.members.clear()  # type: ignore[attr-defined]  # it would remember them all
-            if not entry.isreg() or not is_chosen(entry.name, archive.only):
-                continue
-            problem = name_problem(entry.name)
-            if problem:
-                yield SkippedPage(entry.name, problem)
-                continue
-            url = url_of_name(archive.path, entry.name, archive.base)
-            data = tar.extractfile(entry)
-            assert data is not None
-            yield from read_page(data, url, saved_time(entry.mtime), archive.max_bytes)
 
 
 def _read_warc(archive: Archive) -> Iterator[SavedPage | SavedText | SkippedPage]:

@@ -22,11 +22,8 @@ if TYPE_CHECKING:
 MAX_HEAD_BYTES = 1 << 16
 """Bytes in which the HTTP header of a response has to end, and HTML is recognised."""
 
-MAX_NAME_CHARACTERS = 4096
-"""Length of a file name in an archive above which it is no page's, as of a path on Linux."""
-
 MAX_URL_CHARACTERS = 8192
-"""Length of a URL in an archive above which it is no page's."""
+"""Length of a URL in a WARC file above which it is no page's."""
 
 _MAX_SHOWN_CHARACTERS = 200  # of a name
 _MAX_TIMESTAMP = 253_402_300_799  # seconds: the end of the year 9999
@@ -108,19 +105,6 @@ def read_page(
 def is_chosen(name: str, only: Sequence[str]) -> bool:
     """Check whether a name matches one of the patterns, if there are any."""
     return not only or any(fnmatchcase(name, pattern) for pattern in only)
-
-
-def name_problem(name: str) -> str | None:
-    """Say why a file name cannot be that of a page; None if it can."""
-    if len(name) > MAX_NAME_CHARACTERS:
-        return f"its name is longer than {MAX_NAME_CHARACTERS:,} characters"
-    if name in ("", "."):
-        return "it has no name"
-    if name.startswith("/") or ".." in name.split("/"):
-        return "its name leaves the archive"
-    if "\0" in name:
-        return "its name has a NUL"
-    return None
 
 
 def url_of_name(archive: Path, name: str, base: str | None) -> str:

@@ -12,6 +12,7 @@ from typing import IO, TYPE_CHECKING, Any, TypeAlias, TypeVar
 from shingling.bulk.files.archives import (
     read_archive,
     read_pages_and_texts,
+    refuse_tar,
     require_content,
 )
 from shingling.bulk.files.mongo import is_mongo_url, mongo_lines
@@ -48,7 +49,7 @@ _SUFFIXES = {
     **dict.fromkeys((".jsonl", ".jsonlines", ".ndjson", ".jl", ".json"), "jsonl"),
     ".csv": "csv",
     ".parquet": "parquet",
-    **dict.fromkeys((".warc", ".wet", ".tar", ".tgz", ".bz2", ".xz"), "warc"),
+    **dict.fromkeys((".warc", ".wet"), "warc"),
 }
 _MAX_FILE_PARTS = 2048  # of a file of lines: the parts of a very large one are larger
 _MAX_PART_ROWS = 8192
@@ -133,6 +134,7 @@ def _source(name: str, options: Options) -> Source:
         stat = path.stat()
     except OSError as error:
         raise BulkError(f"{plain_line(name)}: {error.strerror}") from error
+    refuse_tar(path, BulkError)
     form = options.format or _format_of(path)
     size = stat.st_size
     identity, most = [size, stat.st_mtime_ns], options.max_bytes
