@@ -86,13 +86,12 @@ def _decide_in_order(
     places = np.arange(len(words))
     known = signed.known_decisions()
     repeated_id = _first_of_equal(signed.column("id"), places >= signed.first) != NO_ROW
-    with_text = ~repeated_id & (words >= options.min_exact_words)
-    same_text = _first_of_equal(signed.column("text"), with_text)
+    long_enough = words >= options.min_compared_words
+    same_text = _first_of_equal(signed.column("text"), ~repeated_id & long_enough)
     same_text[: len(known)] = NO_ROW
     compared = ~repeated_id & (same_text == NO_ROW) & (signed.column("length") > 0)
     compared[: len(known)] &= known["original"] == NO_ROW
     compared &= words >= options.scheme.min_comparable_words
-    long_enough = words >= options.rules.min_words
     following = MatchRule.by(options.rules)
     near = Pairs.none()
     if compared.any() and METHODS[options.rules.method].keys is not None:

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from shingling.errors import BulkError
-from shingling.rules import DEFAULT_EXTRACTOR, MAX_BYTES, WORKER_MEMORY_BYTES
+from shingling.rules import DEFAULT_EXTRACTOR, MAX_BYTES, METHODS, WORKER_MEMORY_BYTES
 from shingling.rules.rules import Rules
 from shingling.sketch import Scheme
 
@@ -112,8 +112,10 @@ class Options:
             raise BulkError("the longest rows stay, or those that come first by a field: not both")
 
     @property
-    def min_exact_words(self) -> int:
-        """Number of words from which on rows with the same text are exact duplicates."""
+    def min_compared_words(self) -> int:
+        """Number of words from which on rows are compared; shorter ones are kept."""
+        if METHODS[self.rules.method].keys is None:
+            return 1
         return max(self.scheme.min_comparable_words, self.rules.min_words)
 
     def as_dict(self) -> dict[str, Any]:
@@ -197,7 +199,7 @@ class Summary:
         repeated: rows that are removed: `exact` + `near`.
         exact: duplicates with the same text.
         near: duplicates with a similar text.
-        short: unique rows that are too short for near-duplicates.
+        short: kept rows that are too short to be compared.
         bad: rows that could not be read or signed, or have the id of an earlier row.
         seconds: duration, without that of interrupted runs before.
         reasons: number of bad rows by reason.

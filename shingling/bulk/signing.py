@@ -340,8 +340,6 @@ class _Rows:
         is_stored = not self._is_file or signature is None
         if signature is None:
             values, signature = self._extract(row, values)
-        if not signature.words:
-            raise BadRowError(f"{fields.text} has no words")
         offset, length = row.offset, row.length
         if is_stored:
             line = to_json(values)

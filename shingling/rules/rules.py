@@ -24,7 +24,8 @@ class Rules:
     Args:
         threshold: resemblance at or above which a page is a near-duplicate, 0 < t <= 1, for
             the methods that measure it.
-        min_words: shorter texts match only exactly, and under the same title.
+        min_words: shorter texts match only exactly, and under the same title; with the method
+            `exact`, also if neither page has a title.
         method: name of one of `shingling.rules.METHODS`, which say how each decides.
         simhash_distance: bits in which the SimHashes of near-duplicates differ at most, 0 to 7.
         containment: share of a page's shingles from which on it is a piece of another; None

@@ -18,6 +18,9 @@ from .collections import bulk, families, one_by_one, random_texts, read_lines, w
 if TYPE_CHECKING:
     from pathlib import Path
 
+SHORT = ["cat", "good morning", "cat", "dog", "good morning", "\U0001f44d", "\U0001f44d", "!!!"]
+"""Texts of less than a shingle, and three of no words."""
+
 CHARACTERS = Scheme(
     9, unit="characters", family="crc", simhash=SimhashFeatures(features="characters:4")
 )
@@ -41,10 +44,22 @@ def test_every_method_decides_as_the_store_does(
     rules: Rules, scheme: Scheme, tmp_path: Path
 ) -> None:
     rows = families(3, 400, random_texts(1, 12))
+    rows += [{"id": f"short {at}", "text": text} for at, text in enumerate(SHORT)]
     file = write_lines(tmp_path / "rows.jsonl", rows)
     found = bulk(file, tmp_path / "out", rules=rules, scheme=scheme)
     assert found == one_by_one(rows, tmp_path / "dedup.db", rules, scheme)
     assert len(found.removed) > 50
+    short = {name for name in found.removed if name.startswith("short")}
+    assert short == ({"short 2", "short 4"} if rules.method == "exact" else set())
+
+
+def test_short_rows_are_told_of_as_what_becomes_of_them(tmp_path: Path) -> None:
+    rows = [{"id": str(at), "text": text} for at, text in enumerate([*SHORT, "a b " * 30])]
+    file = str(write_lines(tmp_path / "rows.jsonl", rows))
+    for method, least, short in (("minhash", 20, 8), ("minhash", 1, 8), ("exact", 20, 3)):
+        options = Options(rules=Rules(min_words=least, method=method), workers=0)
+        summary = deduplicate([file], tmp_path / "out", options, restart=True)
+        assert summary.short == short
 
 
 @pytest.mark.parametrize(

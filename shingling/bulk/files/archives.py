@@ -305,7 +305,8 @@ def _unpacked(path: Path) -> IO[bytes]:
     """Open a file that may be packed by gzip."""
     with path.open("rb") as file:
         start = file.read(len(_GZIP))
-    opened: IO[bytes] = _Gunzip(path) if start == _GZIP else path.open("rb")
+    opener: Any = _Gunzip if start == _GZIP else open
+    opened: IO[bytes] = opener(path, "rb")
     return opened
 
 

@@ -79,8 +79,6 @@ def _signed(row: dict[str, Any], signing: Signing) -> tuple[Any, ...]:
         signature = sign_text(row["values"], fields, signing.scheme, signing.max_bytes)
         if signature is None:
             raise BadRowError(without_text(row["values"], fields))
-        if not signature.words:
-            raise BadRowError(f"{fields.text} has no words")
     except BadRowError as error:
         return row_id, name, str(error), None, None, None, None
     simhash = int(np.uint64(signature.simhash).view(np.int64))

@@ -79,21 +79,24 @@ class Choice:
         """Follow the original of the first page with the same text that is the same document.
 
         Less than one shingle says nothing of a page, and a short text or a template nothing without
-        its title.
+        its title. Where only the same text counts, short ones without titles are the same, too.
 
         Args:
             pairs: pages with its text, each with its original.
             only_template: whether too little is left of the page without its site's template.
         """
         row, texts, min_words = self.row, self.texts, self.rules.min_words
-        if row.words < texts.scheme.min_comparable_words:
+        only_exact = METHODS[self.rules.method].keys is None
+        if row.words < texts.scheme.min_comparable_words and not only_exact:
             return None
         for twin, original in pairs:
             if only_template and not are_same_document(row, twin, texts):
                 continue
             if twin.site != row.site and is_only_template(twin, texts, min_words):
                 continue
-            if row.words < min_words and not _have_one_title(row, twin, texts):
+            is_untitled = not any(title_key(one.title or "") for one in (row, twin))
+            is_one = (only_exact and is_untitled) or _have_one_title(row, twin, texts)
+            if row.words < min_words and not is_one:
                 continue
             alike = 1.0 if twin is original else twin.resemblance or 0.0
             if reason := apart(row, twin, 1.0, texts) or apart(row, original, alike, texts):
