@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from shingling.bulk import Options, Summary
     from shingling.console.options import CommandOptions
 
+_TABS = dict.fromkeys(("tab", "\\t"), "\t")
+
 
 def _bulk(options: CommandOptions) -> int:
     options.settings.scheme.canonical.require_packs()
@@ -86,6 +88,7 @@ def _options(options: CommandOptions) -> Options:
             options.id_field,
         ),
         format=options.format,
+        delimiter=_TABS.get(options.delimiter, options.delimiter),
         query=options.query,
         keep=options.keep,
         order_field=options.order_field,
@@ -192,6 +195,13 @@ COMMANDS = (
                 "--format",
                 choices=["jsonl", "csv", "parquet", "warc", "html"],
                 help="format of all inputs, whatever they are called",
+            ),
+            option(
+                "--delimiter",
+                metavar="CHAR",
+                type=text,
+                help="what separates the cells of CSV, such as ; or tab (default: what separates"
+                " the names in the header: , ; tab or |)",
             ),
             option(
                 "--query",

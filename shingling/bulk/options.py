@@ -52,6 +52,7 @@ class Options:
         extractor: takes main texts out of HTML, as `DEDUP_EXTRACTOR`.
         fields: names of the rows' fields.
         format: of all inputs, one of `INPUT_FORMATS`; None goes by the names of the files.
+        delimiter: of the cells of CSV; None takes what separates the names of the header.
         query: filter in extended JSON for collections of MongoDB; None takes all documents.
         keep: which of the rows that are alike stays, one of `KEPT_ROWS`: the first one in the order
             of the inputs, or by `order_field`; the one with the longest text; or the newest one.
@@ -77,6 +78,7 @@ class Options:
     extractor: str = DEFAULT_EXTRACTOR
     fields: Fields = field(default_factory=Fields)
     format: str | None = None
+    delimiter: str | None = None
     query: str | None = None
     keep: str = "first"
     order_field: str | None = None
@@ -110,6 +112,8 @@ class Options:
             raise BulkError(f"keep_each is {self.keep_each}, but at least one row of a group stays")
         if self.keep == "longest" and self.order_field is not None:
             raise BulkError("the longest rows stay, or those that come first by a field: not both")
+        if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\r\n'):
+            raise BulkError(f"delimiter {self.delimiter!r} is not accepted: one character")
 
     @property
     def min_compared_words(self) -> int:
@@ -131,6 +135,7 @@ class Options:
             "fields": list(self.fields),
             "format": self.format,
             "keep": [self.keep, self.order_field],
+            "delimiter": self.delimiter,
             "max_bytes": self.max_bytes,
             "strict": self.strict,
         }

@@ -30,12 +30,12 @@ from shingling.errors import BulkError, require
 from shingling.extraction.lines import (
     BOM,
     array_items,
-    csv_lines,
     limited_lines,
     reading_errors,
     too_long,
     unpacked,
 )
+from shingling.extraction.tables import csv_lines
 from shingling.text import plain_line
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 _SUFFIXES = {
     **dict.fromkeys((".jsonl", ".jsonlines", ".ndjson", ".jl", ".json"), "jsonl"),
-    ".csv": "csv",
+    **dict.fromkeys((".csv", ".tsv"), "csv"),
     ".parquet": "parquet",
     **dict.fromkeys((".warc", ".wet"), "warc"),
 }
@@ -165,8 +165,8 @@ def _format_of(path: Path) -> str:
     suffix = Path(name).suffix
     if suffix not in _SUFFIXES:
         raise BulkError(
-            f"{plain_line(str(path))}: the name tells no format; name one: jsonl, csv, parquet,"
-            " warc or html"
+            f"{plain_line(str(path))}: the name tells no format; name one by --format: jsonl, csv,"
+            " parquet, warc or html"
         )
     return _SUFFIXES[suffix]
 
@@ -233,7 +233,8 @@ def _documents(documents: Iterator[bytes], options: Options) -> Iterator[_Shared
 
 
 def _csv(file: IO[bytes], options: Options) -> Iterator[Payload]:
-    sized = ((line, _size_of(line.values)) for line in csv_lines(file, options.max_bytes))
+    lines = csv_lines(file, options.max_bytes, options.delimiter)
+    sized = ((line, _size_of(line.values)) for line in lines)
     before = 0
     for part in _collected(sized, _MAX_PART_ROWS):
         yield Values([(line.number - before, line.problem or line.values) for line in part])

@@ -94,9 +94,9 @@ class Choice:
                 continue
             if twin.site != row.site and is_only_template(twin, texts, min_words):
                 continue
-            is_untitled = not any(title_key(one.title or "") for one in (row, twin))
-            is_one = (only_exact and is_untitled) or _have_one_title(row, twin, texts)
-            if row.words < min_words and not is_one:
+            is_untitled = only_exact and not (row.title or twin.title)
+            is_short = row.words < min_words and not is_untitled
+            if is_short and not _have_one_title(row, twin, texts):
                 continue
             alike = 1.0 if twin is original else twin.resemblance or 0.0
             if reason := apart(row, twin, 1.0, texts) or apart(row, original, alike, texts):
