@@ -13,6 +13,7 @@ from shingling.console.files import written_whole
 from shingling.console.output import json_text
 from shingling.errors import RecordError, ShinglingError
 from shingling.extraction.lines import Line, json_lines, reading_errors, unpacked
+from shingling.extraction.tables import csv_lines, is_csv
 from shingling.store.schema.fields import BASE64
 from shingling.store.schema.rows import EXPORTED_FIELDS
 
@@ -72,14 +73,14 @@ def opened(name: str) -> Iterator[IO[bytes]]:
         yield file
 
 
-def read_lines(file: IO[bytes]) -> Generator[Line]:
-    """Yield the lines of a file as values by name.
+def read_lines(file: IO[bytes], name: str = "-") -> Generator[Line]:
+    """Yield the lines of a file as values by name: CSV if its name says so, else JSON.
 
     Raises:
         RecordError: the file cannot be read to its end.
     """
     try:
-        yield from json_lines(file)
+        yield from (csv_lines if is_csv(name) else json_lines)(file)
     except reading_errors() as error:
         raise RecordError(f"the file cannot be read to its end: {error}") from error
 

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 _PAGES_PER_TRANSACTION = 256
 _PROBLEMS_KEPT = 5
+_FIELDS_SHOWN = 20  # of an item without a text
 
 
 class Fields(NamedTuple):
@@ -297,7 +298,8 @@ def _item(
             fetched = Fetched(body, is_html=is_html, url=url)
             break
     else:
-        raise BadRowError(f"neither {fields.text} nor {fields.html}")
+        names = ", ".join([*values][:_FIELDS_SHOWN])
+        raise BadRowError(f"neither {fields.text} nor {fields.html}; the fields are: {names}")
     seconds = None
     if fields.time and (moment := values.get(fields.time)) not in (None, ""):
         seconds = _seconds(moment)

@@ -10,7 +10,7 @@ from scrapy.exceptions import UsageError
 
 from shingling.console.opening import chosen_url
 from shingling.console.options import EVERY, flag, option, share, text, whole_number
-from shingling.console.output import FOUND, print_json, print_lines, print_table
+from shingling.console.output import FOUND, counted, print_json, print_lines, print_table
 from shingling.console.progress import progress_bar
 from shingling.console.subcommand import HelpGroup, Subcommand
 from shingling.errors import BulkError
@@ -52,7 +52,7 @@ def _bulk(options: CommandOptions) -> int:
             raise BulkError("interrupted; give the same command again") from None
     if options.json:
         return print_json(summary.as_dict())
-    _print(summary, options.out)
+    _print(summary, chosen, options.out)
     return FOUND
 
 
@@ -103,25 +103,24 @@ def _options(options: CommandOptions) -> Options:
     )
 
 
-def _print(summary: Summary, out: str) -> None:
-    total = max(summary.total, 1)
+def _print(summary: Summary, options: Options, out: str) -> None:
+    total = summary.total or 1
     kinds = f"{summary.exact:,} exact, {summary.near:,} near"
     rows = [
-        ("rows", f"{summary.total:,}"),
-        ("unique", f"{summary.unique:,} ({summary.unique / total:.1%})"),
-        ("repeated", f"{summary.repeated:,} ({summary.repeated / total:.1%}): {kinds}"),
+        ("read", counted(summary.read, "row")),
+        ("bad", f"{summary.bad:,}, listed in bad.jsonl" if summary.bad else "0"),
+        ("kept", f"{summary.unique:,} ({summary.unique / total:.1%})"),
+        ("removed", f"{summary.repeated:,} ({summary.repeated / total:.1%}): {kinds}"),
         ("seconds", f"{summary.seconds:,.1f}"),
         ("written to", out),
     ]
     if summary.short:
-        rows.insert(2, ("short", f"{summary.short:,} of the unique ones are compared exactly only"))
+        least = counted(options.min_compared_words, "word")
+        shown = f"{counted(summary.short, 'row')} with fewer than {least}"
+        rows.insert(3, ("short", f"{shown}, kept without a comparison"))
     if summary.stored is not None:
-        counts_shown = ", ".join(
-            f"{number:,} {status}" for status, number in summary.stored.items()
-        )
-        rows.append(("in the store", counts_shown or "nothing"))
-    if summary.bad:
-        rows.append(("bad rows", f"{summary.bad:,}, listed in bad.jsonl"))
+        shown = ", ".join(f"{number:,} {status}" for status, number in summary.stored.items())
+        rows.append(("in the store", shown or "nothing"))
     print_table(["", ""], rows, header=False)
     if summary.problems:
         print_lines("")

@@ -225,23 +225,25 @@ class Summary:
     problems: list[Problem] = field(default_factory=list)
     stored: Counter[str] | None = None
 
+    @property
+    def read(self) -> int:
+        """Number of rows that were read: `bad` + `unique` + `repeated`."""
+        return self.total + self.bad
+
     def as_dict(self) -> dict[str, Any]:
-        """Summary as JSON has it, with the shares (0 to 1) of unique and repeated rows."""
+        """Summary as JSON has it, with the shares (0 to 1) of kept and removed rows.
+
+        `kept` and `removed` are other names of `unique` and `repeated`.
+        """
         total = self.total or 1
+        counts = {"read": self.read, "bad": self.bad, "kept": self.unique, "removed": self.repeated}
         return {
-            "total": self.total,
-            "unique": self.unique,
-            "repeated": self.repeated,
+            **counts,
+            **vars(self),
             "unique_share": round(self.unique / total, 4),
             "repeated_share": round(self.repeated / total, 4),
-            "exact": self.exact,
-            "near": self.near,
-            "short": self.short,
-            "bad": self.bad,
-            "reasons": dict(self.reasons),
             "problems": [problem._asdict() for problem in self.problems],
             "seconds": round(self.seconds, 1),
-            **({} if self.stored is None else {"stored": dict(self.stored)}),
         }
 
 

@@ -198,7 +198,8 @@ class _Run:
             banding = keys if isinstance(keys, Banding) else None
             writer = RowsWriter(self.work / "signed")
             self.known.sign(writer, banding, options.fields.text)
-            sign_all(sources, options, banding, writer, self.work, self.progress)
+            known = len(self.known.sources)
+            sign_all(sources, options, banding, writer, self.work, self.progress, known)
             # What comes out of a pipe or a database may be other rows the next time.
             if all(source.identity is not None for source in sources):
                 with written_whole(self._mark) as file:

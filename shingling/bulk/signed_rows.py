@@ -80,6 +80,7 @@ class SignedPart(NamedTuple):
         keys: int64[bands, n], or None.
         ids: the ids, one after the other.
         own: the rows that have to be stored, one after the other.
+        fields: names of those of a bad row, if there is one.
     """
 
     lines: int
@@ -89,6 +90,7 @@ class SignedPart(NamedTuple):
     keys: Integers | None
     ids: bytes
     own: bytes
+    fields: tuple[str, ...] = ()
 
 
 def _band(number: int) -> str:

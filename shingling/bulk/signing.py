@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import logging
 import mmap
 import queue
 import struct
@@ -47,9 +48,13 @@ if TYPE_CHECKING:
     from shingling.sketch import Scheme, Signature
     from shingling.sketch.banding import Banding
 
+logger = logging.getLogger(__name__)
+
 _NUMBERS = ("simhash", "words", "line", "offset", "length", "id_length")  # of a row
 _PLACE = struct.Struct("<q")  # of a row, as a worker notes it in its file
 _PARTS_AHEAD = 3  # of each worker, that it has signed or is to sign
+_NO_ROWS = "there are no rows in it"
+_MAX_FIELDS_SHOWN = 20
 _MAX_TRIES = 3  # of a worker to get ready, and of a row at which workers end
 
 
@@ -60,6 +65,7 @@ def sign_all(
     writer: RowsWriter,
     work: Path,
     progress: Callable[[Progress], None],
+    known: int = 0,
 ) -> None:
     """Sign all rows of all inputs.
 
@@ -70,9 +76,10 @@ def sign_all(
         writer: of the signed rows.
         work: folder for files of the workers.
         progress: is told how far it has come.
+        known: number of the first inputs that are known before the run, and may have no row.
 
     Raises:
-        BulkError: a part could not be signed, or one row of a strict run.
+        BulkError: a part could not be signed, or one row of a strict run, or there is no row.
         OSError: the disk is full, or the like.
     """
     found = find_extractor(options.extractor)
@@ -81,13 +88,35 @@ def sign_all(
         options.scheme, found, options.max_bytes, worker_memory=options.worker_memory
     )
     signer = Signer(extractor, options.fields, banding, Order.by(options))
+    without = dict.fromkeys(range(known, len(sources)), _NO_ROWS)  # what is wrong with inputs
     for task, signed in _in_order(_tasks(sources), signer, options, work):
         bad = writer.append(signed, task.source)
+        if len(signed.rows):
+            without[task.source] = ""
+        elif bad and without.get(task.source) == _NO_ROWS:
+            without[task.source] = _why_bad(bad[0], signed.fields, options.fields)
         if bad and options.strict:
             line, reason = bad[0]
             name = plain_line(sources[task.source].name)
             raise BulkError(f"{name}, line {line:,}: {reason} (--strict)")
         progress(Progress("signing", writer.rows, task.share))
+    said = [f"{plain_line(sources[one].name)}: {why}" for one, why in without.items() if why]
+    if all(without.values()):
+        raise BulkError("; ".join(said))
+    for one in said:
+        logger.warning("%s", one)
+
+
+def _why_bad(bad: tuple[int, str], names: Sequence[str], fields: Fields) -> str:
+    """Say why an input has no row that can be used, by its first bad row."""
+    line, reason = bad
+    if not names or {fields.text, fields.html} & {*names}:
+        return f"no row can be used; line {line:,}: {reason}"
+    shown = ", ".join(names[:_MAX_FIELDS_SHOWN])
+    return plain_line(
+        f"no row has the field {fields.text} or {fields.html}; the fields are: {shown}; name one"
+        " with --text-field"
+    )
 
 
 def _tasks(sources: Sequence[Source]) -> Iterator[Task]:
@@ -291,6 +320,7 @@ def sign_part(task: Task, signer: Signer, note: Callable[[int], None]) -> Signed
     """
     rows = _Rows(signer, isinstance(task.payload, FileLines))
     lines = 0
+    fields: tuple[str, ...] = ()  # of a bad row
     bad: list[tuple[int, str]] = []
     for place, row in enumerate(task.payload.rows()):
         note(place)
@@ -302,9 +332,10 @@ def sign_part(task: Task, signer: Signer, note: Callable[[int], None]) -> Signed
                 rows.add(row)
         except BadRowError as error:
             bad.append((row.line, str(error)))
+            fields = fields or tuple(row.values if isinstance(row.values, dict) else ())
         except MemoryError:
             bad.append((row.line, _shown("too_much_memory")))
-    return rows.signed(lines, bad)
+    return rows.signed(lines, bad)._replace(fields=fields)
 
 
 class _Rows:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Iterable, Mapping
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,11 +56,15 @@ def kept_values(rows: Any, run: Callable[[Source, Path], object]) -> Any:
 
 def _staying(rows: Iterable[Any], run: Callable[[Source, Path], object]) -> list[int]:
     """Places of the rows that stay."""
+    lines = map(_line, rows)
+    first = [*islice(lines, 1)]
+    if not first:
+        return []
+    lines = chain(first, lines)
     number = 0
 
     def parts() -> Iterator[tuple[StreamedLines, None]]:
         nonlocal number
-        lines = map(_line, rows)
         while part := [*islice(lines, _ROWS_AT_ONCE)]:
             number += len(part)
             yield StreamedLines(part), None

@@ -124,11 +124,15 @@ def _documents(
 
 def _texts(files: Sequence[str], field: str | None) -> Iterator[FileText]:
     """Yield the texts of files, and tell of what cannot be read."""
+
+    def tell(error: Exception) -> None:
+        print_lines(message_line(f"left out: {error}"), error=True)
+
     for file in files:
         try:
-            yield from texts_of_file(file, field)
+            yield from texts_of_file(file, field, tell)
         except (ShinglingError, OSError) as error:
-            print_lines(message_line(f"left out: {error}"), error=True)
+            tell(error)
 
 
 def _print_pairs(

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from shingling.errors import ExtractionError, ShinglingError
 from shingling.extraction.html import decode, extract_page, sniff_html
 from shingling.extraction.lines import json_lines, json_object
+from shingling.extraction.tables import CSV_SUFFIXES, csv_lines, is_csv
 from shingling.rules import MAX_FILE_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
     from shingling.store import Store, StoredPage
@@ -25,7 +26,7 @@ TEXT_FIELDS = ("text", "content", "body", "article", "html")
 
 _JSON = {".json"}
 _JSON_LINES = {".jsonl", ".jsonlines", ".ndjson", ".jl"}
-_SUFFIXES = {".txt", ".md", ".html", ".htm", *_JSON, *_JSON_LINES}
+_SUFFIXES = {".txt", ".md", ".html", ".htm", *CSV_SUFFIXES, *_JSON, *_JSON_LINES}
 
 
 class FileText(NamedTuple):
@@ -78,8 +79,17 @@ def text_of_file(what: str, field: str | None = None) -> FileText | None:
     return texts[0]
 
 
-def texts_of_file(path: str, field: str | None = None) -> Iterator[FileText]:
-    """Yield the texts of a file: one, or that of each line of JSON lines.
+def texts_of_file(
+    path: str,
+    field: str | None = None,
+    left_out: Callable[[ShinglingError], None] | None = None,
+) -> Iterator[FileText]:
+    """Yield the texts of a file: one, or that of each row of JSON lines or CSV.
+
+    Args:
+        path: of the file.
+        field: of a row that has the text; None: the first of `TEXT_FIELDS`.
+        left_out: is told of a row that cannot be read; None: that is an error.
 
     Raises:
         ShinglingError: a text cannot be read.
@@ -87,13 +97,18 @@ def texts_of_file(path: str, field: str | None = None) -> Iterator[FileText]:
     file, suffix = Path(path), Path(path).suffix.lower()
     if file.is_file() and file.stat().st_size > MAX_FILE_BYTES:
         raise ShinglingError(f"{path}: larger than {MAX_FILE_BYTES:,} bytes")
-    if suffix in _JSON_LINES:
+    if suffix in (*_JSON_LINES, *CSV_SUFFIXES):
         with file.open("rb") as lines:
-            for line in json_lines(lines):
+            for line in (csv_lines if is_csv(path) else json_lines)(lines):
                 name = f"{path}:{line.number}"
-                if line.problem:
-                    raise ShinglingError(f"{name}: {line.problem}")
-                yield _text_of_object(name, line.values, field)
+                try:
+                    if line.problem:
+                        raise ShinglingError(f"{name}: {line.problem}")
+                    yield _text_of_object(name, line.values, field)
+                except ShinglingError as error:
+                    if left_out is None:
+                        raise
+                    left_out(error)
         return
     raw = file.read_bytes()
     if suffix not in _JSON:

@@ -23,6 +23,10 @@ BOM = b"\xef\xbb\xbf"
 """What a file in UTF-8 may begin with."""
 
 _BETWEEN_ITEMS = " \t\r\n,[]"
+AFTER_OBJECT = b" \t\r\n,"
+"""What a line may have behind its object."""
+
+_PEEKED_BYTES = 1 << 10
 _READ_AT_ONCE = 1 << 20  # characters of arrays
 _SKIPPED_AT_ONCE = 1 << 20  # bytes of a line that is too long
 
@@ -32,12 +36,14 @@ def unpacked(raw: IO[bytes]) -> Iterator[IO[bytes]]:
     """Open a file or a stream that may be packed by gzip or Zstandard.
 
     Raises:
-        BulkError: it is packed by Zstandard, which is not installed.
+        BulkError: it is in UTF-16, or packed by Zstandard, which is not installed.
     """
     # A buffer of its own, as a stream cannot be read from its start again.
     buffered = io.BufferedReader(cast("io.RawIOBase", raw))
     try:
         start = buffered.peek(4)
+        if start.startswith((b"\xff\xfe", b"\xfe\xff")):
+            raise BulkError(f"{raw.name}: it is in UTF-16; iconv -f UTF-16 -t UTF-8 makes UTF-8")
         opener = next((one for magic, one in _PACKERS if start.startswith(magic)), None)
         if opener is None:
             yield buffered
@@ -99,6 +105,19 @@ def limited_lines(file: IO[bytes], max_bytes: int) -> Iterator[tuple[bytes | Non
         yield None, length
 
 
+def json_items(file: Any, max_bytes: int) -> Iterator[tuple[bytes | None, int]]:
+    """Yield what `limited_lines` does or, of a file that begins with an array, `array_items`."""
+    if file.peek(len(BOM)).startswith(BOM):
+        file.read(len(BOM))
+    return (array_items if is_array(file) else limited_lines)(file, max_bytes)
+
+
+def is_array(file: Any) -> bool:
+    """Whether a file, of which nothing is read yet, begins with an array of JSON."""
+    start: bytes = file.peek(_PEEKED_BYTES)
+    return start.removeprefix(BOM).lstrip().startswith(b"[")
+
+
 def array_items(file: IO[bytes], max_bytes: int) -> Iterator[tuple[bytes | None, int]]:
     """Yield the items of JSON arrays that follow each other, as `limited_lines` yields lines.
 
@@ -133,17 +152,17 @@ def array_items(file: IO[bytes], max_bytes: int) -> Iterator[tuple[bytes | None,
 
 
 def json_lines(file: IO[bytes], max_bytes: int = MAX_LINE_BYTES) -> Iterator[Line]:
-    """Yield the objects of JSON lines; empty lines are skipped.
+    """Yield the objects of JSON lines or arrays; empty lines are skipped.
 
     Args:
-        file: to read from.
+        file: to read from, at its start.
         max_bytes: of a line; longer ones are not held in memory.
     """
-    for number, (line, _) in enumerate(limited_lines(file, max_bytes), start=1):
+    for number, (line, _) in enumerate(json_items(file, max_bytes), start=1):
         if line is None:
             yield Line(number, {}, too_long(max_bytes))
             continue
-        values = json_object(line.removeprefix(BOM) if number == 1 else line)
+        values = json_object(line)
         if values != "":
             yield Line(number, {}, values) if isinstance(values, str) else Line(number, values)
 
@@ -154,11 +173,14 @@ def too_long(max_bytes: int) -> str:
 
 
 def json_object(line: bytes) -> dict[str, Any] | str:
-    """Object of a line of JSON, or what is wrong with the line; "" for an empty one."""
+    """Object of a line of JSON, or what is wrong with the line; "" for an empty one.
+
+    A comma behind it is not looked at.
+    """
     if not line.strip():
         return ""
     try:
-        values = json.loads(line.decode())
+        values = json.loads(line.rstrip(AFTER_OBJECT).decode())
     except UnicodeDecodeError:
         return "not UTF-8"
     except (ValueError, RecursionError):

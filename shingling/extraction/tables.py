@@ -13,9 +13,16 @@ from shingling.rules import MAX_LINE_BYTES
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+CSV_SUFFIXES = (".csv", ".tsv")
+
 _DELIMITERS = ",;\t|"  # the one that the header has most often is taken; in doubt, the first
 _LINE_CHARACTERS = 100  # that a line of a row counts for, besides its own
 _SKIPPED_AT_ONCE = 1 << 20  # characters of a line that is too long
+
+
+def is_csv(name: str) -> bool:
+    """Whether a file is a table of text by its name."""
+    return name.lower().removesuffix(".gz").removesuffix(".zst").endswith(CSV_SUFFIXES)
 
 
 def csv_lines(

@@ -79,7 +79,7 @@ def _import(options: CommandOptions) -> int:
     if options.file == "-" and sys.stdin.isatty():
         raise UsageError("name a file, or send one to standard input")
     try:
-        with opened(options.file) as file, closing(read_lines(file)) as lines:
+        with opened(options.file) as file, closing(read_lines(file, options.file)) as lines:
             head = list(islice(lines, _LINES_LOOKED_AT))
             if not head:
                 raise RecordError("there is nothing in it")
@@ -163,8 +163,11 @@ def _print_counts(options: CommandOptions, counts: Counter[str], problems: Probl
     from shingling.store import STATUSES
 
     total = counts.total() or 1
+    removed = counts["exact"] + counts["near"]
+    read, kept = counts.total() + problems.number, counts.total() - removed
     if options.json:
         shown: dict[str, Any] = {"restored": False, "pages": counts.total()}
+        shown |= {"read": read, "bad": problems.number, "kept": kept, "removed": removed}
         shown |= {status: counts[status] for status in STATUSES}
         shown["shares"] = {status: round(counts[status] / total, 4) for status in STATUSES}
         shown["wrong"] = problems.number
@@ -180,9 +183,9 @@ def _print_counts(options: CommandOptions, counts: Counter[str], problems: Probl
             for status in STATUSES
             if counts[status]
         ]
-        wrong = [f"{counted(problems.number, 'line')} wrong"] if problems.number else []
-        numbers = "; ".join(filter(None, [", ".join(by_status), *wrong]))
-        print_lines(": ".join(filter(None, [counted(counts.total(), "page"), numbers])))
+        pages = filter(None, [counted(counts.total(), "page"), ", ".join(by_status)])
+        numbers = f"{problems.number:,} bad, {kept:,} kept, {removed:,} removed"
+        print_lines(": ".join(pages), f"{counted(read, 'row')} read: {numbers}")
     return FAILED if problems.number and not counts else FOUND
 
 

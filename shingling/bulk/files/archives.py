@@ -17,7 +17,6 @@ from shingling.bulk.files.pages import (
     MAX_HEAD_BYTES,
     ArchiveError,
     SavedPage,
-    SavedText,
     SkippedPage,
     is_chosen,
     read_page,
@@ -89,7 +88,12 @@ class Archive(NamedTuple):
 
 
 def read_archive(
-    path: Path, *, only: Sequence[str] = (), base: str | None = None, max_bytes: int
+    path: Path,
+    *,
+    only: Sequence[str] = (),
+    base: str | None = None,
+    max_bytes: int,
+    texts: bool = False,
 ) -> Iterator[SavedPage | SkippedPage]:
     """Yield the HTML pages of a WARC file, or of a folder with those in its WARC files.
 
@@ -99,47 +103,25 @@ def read_archive(
     they lead to are read. Nothing is written to disk.
 
     Args:
-        path: of the archive.
+        path: of the folder or file.
         only: patterns of file names inside (`*` matches `/` too), or of URLs in a WARC file.
         base: URL that the names in a folder are relative to; without it, pages have `file://` URLs.
-        max_bytes: larger pages are skipped.
-
-    Raises:
-        ArchiveError: the archive does not exist, is of no known kind, or cannot be read any
-            further, after the pages before that place. In a folder, such a file is skipped.
-    """
-    found = _read(Archive(path, only, base, max_bytes, texts=False))
-    return (page for page in found if not isinstance(page, SavedText))
-
-
-def read_pages_and_texts(
-    path: Path, max_bytes: int
-) -> Iterator[SavedPage | SavedText | SkippedPage]:
-    """Yield what `read_archive` does, and the texts of a folder and of WET files in their places.
-
-    Args:
-        path: of the archive.
         max_bytes: larger pages and texts are skipped.
+        texts: yield the texts of a folder and of WET files, too, in their places.
 
     Raises:
-        ArchiveError: as `read_archive`.
+        ArchiveError: the file cannot be read any further, after the pages before that place. In
+            a folder, such a file is skipped.
     """
-    return _read(Archive(path, (), None, max_bytes, texts=True))
-
-
-def _read(archive: Archive) -> Iterator[SavedPage | SavedText | SkippedPage]:
-    path = archive.path
-    if not path.exists():
-        raise ArchiveError(f"{path} does not exist")
-    if path.is_dir():
-        yield from _files(archive)
-        return
-    try:
-        refuse_tar(path, ArchiveError)
-        with closing(_ArchiveWorker()) as worker:
+    archive = Archive(path, only, base, max_bytes, texts)
+    with closing(_ArchiveWorker()) as worker:
+        if path.is_dir():
+            yield from _files(archive, worker)
+            return
+        try:
             yield from worker.read(archive)
-    except (ArchiveError, OSError) as error:
-        raise ArchiveError(f"{path} cannot be read any further: {error}") from error
+        except (ArchiveError, OSError) as error:
+            raise ArchiveError(f"{path} cannot be read any further: {error}") from error
 
 
 def refuse_tar(path: Path, error: type[Exception]) -> None:
@@ -155,41 +137,41 @@ def refuse_tar(path: Path, error: type[Exception]) -> None:
         )
 
 
-def require_content(folder: Path, max_bytes: int) -> None:
-    """Check that there is something to read in a folder.
+def require_content(path: Path, max_bytes: int) -> None:
+    """Check that there is something to read in a folder, and fastwarc for WARC files.
 
     Raises:
         BulkError: there is not.
     """
-    if next(read_pages_and_texts(folder, max_bytes), None) is None:
-        raise BulkError(f"{plain_line(str(folder))}: no file in it is HTML, .txt, .md or .warc")
+    is_folder = path.is_dir()
+    if not is_folder or any(file.name.endswith(_WARC) for file in path.rglob("*")):
+        require("warc", "WARC", "fastwarc", error=BulkError)
+    if is_folder and next(read_archive(path, max_bytes=max_bytes, texts=True), None) is None:
+        raise BulkError(f"{plain_line(str(path))}: no file in it is HTML, .txt, .md or .warc")
 
 
-def _files(archive: Archive) -> Iterator[SavedPage | SavedText | SkippedPage]:
+def _files(archive: Archive, worker: _ArchiveWorker) -> Iterator[SavedPage | SkippedPage]:
     """Yield the pages of a folder's files, and its texts if they are asked for."""
     folder = archive.path
-    with closing(_ArchiveWorker()) as worker:
-        for file in sorted(folder.rglob("*")):
-            name = file.relative_to(folder).as_posix()
-            try:
-                if file.is_symlink():
-                    if not file.resolve(strict=True).is_relative_to(folder.resolve()):
-                        yield SkippedPage(name, "it is a link that leaves the folder")
-                elif not file.is_file():
-                    continue
-                elif file.name.endswith(_WARC):
-                    yield from worker.read(archive._replace(path=file))
-                elif is_chosen(name, archive.only):
-                    yield from _read_file(file, name, archive)
-            except ArchiveError as error:
-                yield SkippedPage(name, f"cannot be read any further: {error}")
-            except (OSError, RuntimeError) as error:  # a link to itself
-                yield SkippedPage(name, f"cannot be read: {error}")
+    for file in sorted(folder.rglob("*")):
+        name = file.relative_to(folder).as_posix()
+        try:
+            if file.is_symlink():
+                if not file.resolve(strict=True).is_relative_to(folder.resolve()):
+                    yield SkippedPage(name, "it is a link that leaves the folder")
+            elif not file.is_file():
+                continue
+            elif file.name.endswith(_WARC):
+                yield from worker.read(archive._replace(path=file))
+            elif is_chosen(name, archive.only):
+                yield from _read_file(file, name, archive)
+        except ArchiveError as error:
+            yield SkippedPage(name, f"cannot be read any further: {error}")
+        except (OSError, RuntimeError) as error:  # a link to itself
+            yield SkippedPage(name, f"cannot be read: {error}")
 
 
-def _read_file(
-    file: Path, name: str, archive: Archive
-) -> Iterator[SavedPage | SavedText | SkippedPage]:
+def _read_file(file: Path, name: str, archive: Archive) -> Iterator[SavedPage | SkippedPage]:
     """Yield the page or the text that a file is, if it is one."""
     fetched = saved_time(file.stat().st_mtime)
     is_text = archive.texts and file.name.lower().endswith(_TEXTS)
@@ -204,7 +186,7 @@ def _read_file(
         elif len(body) > archive.max_bytes:
             yield SkippedPage(name, "too large")
         else:
-            yield SavedText(shown_name(name), body, fetched)
+            yield SavedPage(shown_name(name), body, fetched, name_field="")
 
 
 class _ArchiveWorker:
@@ -213,34 +195,26 @@ class _ArchiveWorker:
     def __init__(self) -> None:
         self._worker: Worker | None = None
 
-    def read(self, archive: Archive) -> Iterator[SavedPage | SavedText | SkippedPage]:
-        """Yield the pages of an archive.
+    def read(self, archive: Archive) -> Iterator[SavedPage | SkippedPage]:
+        """Yield the pages of a WARC file.
 
         Raises:
             ArchiveError: it cannot be read any further.
         """
-        part = self._ask(archive)
-        while part:
-            for page in part:
-                if isinstance(page, ArchiveError):
-                    raise page
-                yield page
-            part = self._ask(None)
-
-    def _ask(
-        self, archive: Archive | None
-    ) -> list[SavedPage | SavedText | SkippedPage | ArchiveError]:
+        asked: Archive | None = archive
         try:
             if self._worker is None:
                 self._worker = Worker()
                 self._worker.start(Reader())
-            part: list[SavedPage | SavedText | SkippedPage | ArchiveError] = self._worker.ask(
-                archive
-            )
+            while part := self._worker.ask(asked):
+                asked = None
+                for page in part:
+                    if isinstance(page, ArchiveError):
+                        raise page
+                    yield page
         except WorkerDiedError:
             self.close()
             raise ArchiveError("the process that read it has ended") from None
-        return part
 
     def close(self) -> None:
         """End the process."""
@@ -257,9 +231,7 @@ class Reader:
         limit_memory(WORKER_MEMORY_BYTES)
         return self.answer
 
-    def answer(
-        self, archive: Archive | None
-    ) -> list[SavedPage | SavedText | SkippedPage | ArchiveError]:
+    def answer(self, archive: Archive | None) -> list[SavedPage | SkippedPage | ArchiveError]:
         """Give the next pages of an archive; none at its end.
 
         Args:
@@ -272,19 +244,17 @@ class Reader:
             size = archive.path.stat().st_size
             limit_time(SECONDS_ALLOWED + SECONDS_PER_MEGABYTE * size // 10**6)
             self._pages = _pages_of(archive, max(UNPACKED_BYTES_ALLOWED, size * MAX_UNPACKED_RATIO))
-        part: list[SavedPage | SavedText | SkippedPage | ArchiveError] = []
+        part: list[SavedPage | SkippedPage | ArchiveError] = []
         size = 0
         for page in self._pages:
             part.append(page)
-            size += len(page.body) if isinstance(page, SavedPage | SavedText) else 0
+            size += len(page.body) if isinstance(page, SavedPage) else 0
             if len(part) == _MAX_PART_PAGES or size >= _MAX_PART_BYTES:
                 break
         return part
 
 
-def _pages_of(
-    archive: Archive, most: int
-) -> Iterator[SavedPage | SavedText | SkippedPage | ArchiveError]:
+def _pages_of(archive: Archive, most: int) -> Iterator[SavedPage | SkippedPage | ArchiveError]:
     """Yield the pages of an archive, up to so many bytes, and what ends it before its end."""
     given = 0
     try:
@@ -310,7 +280,7 @@ def _unpacked(path: Path) -> IO[bytes]:
     return opened
 
 
-def _read_warc(archive: Archive) -> Iterator[SavedPage | SavedText | SkippedPage]:
+def _read_warc(archive: Archive) -> Iterator[SavedPage | SkippedPage]:
     """Yield the pages of a WARC file, its successful responses of HTML, and the texts of WET.
 
     Raises:
@@ -340,7 +310,7 @@ def _read_warc(archive: Archive) -> Iterator[SavedPage | SavedText | SkippedPage
                 continue
             if is_text:
                 fits = record.content_length <= archive.max_bytes
-                text = SavedText(url, block, _date(record), "url")
+                text = SavedPage(url, block, _date(record), name_field="url")
                 yield text if fits else SkippedPage(url, "too large")
                 continue
             page = _response(block, record.content_length, url, _date(record), archive.max_bytes)

@@ -35,35 +35,21 @@ class ArchiveError(ShinglingError):
 
 @dataclass(frozen=True)
 class SavedPage:
-    """A page as it was saved.
+    """A page as it was saved; or a text file of a folder, or a text of a WET file.
 
     Args:
-        url: of the page, or `file://` with the name of its file.
-        body: HTML, without the encoding of its transfer.
-        fetched: when it was saved; 1970 if the archive does not tell it.
-        content_type: HTTP header, if the archive has it.
+        url: of the page, or `file://` with the name of its file; of a text file, its path in the
+            folder.
+        body: HTML or text, without the encoding of its transfer.
+        fetched: when it was saved; 1970 if that is not told.
+        content_type: HTTP header, if it is there.
+        name_field: of a text, the field of its row that has `url`; "" for the one with the id.
     """
 
     url: str
     body: bytes
     fetched: datetime
     content_type: str | None = None
-
-
-@dataclass(frozen=True)
-class SavedText:
-    """A text file of a folder, or a text of a WET file.
-
-    Args:
-        name: its path in the folder, or the URL of the page that it was taken out of.
-        body: its bytes.
-        fetched: when it was saved.
-        name_field: field of its row that has the name; None if users choose it.
-    """
-
-    name: str
-    body: bytes
-    fetched: datetime
     name_field: str | None = None
 
 

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from w3lib.encoding import http_content_type_encoding
 
-from shingling.bulk.files.pages import SavedPage, SavedText, SkippedPage
+from shingling.bulk.files.pages import SavedPage, SkippedPage
 from shingling.extraction.html import decode
-from shingling.extraction.lines import BOM, json_object, limited_lines, too_long
+from shingling.extraction.lines import AFTER_OBJECT, BOM, json_object, limited_lines, too_long
 from shingling.extraction.pages import Fetched
 from shingling.text import plain_line
 
@@ -66,7 +66,7 @@ class FileLines(NamedTuple):
                     yield RawRow(number, too_long(self.max_bytes))
                 else:
                     skipped = len(BOM) if at == 0 and line.startswith(BOM) else 0
-                    own = line[skipped:].rstrip(b"\r\n")
+                    own = line[skipped:].rstrip(AFTER_OBJECT)
                     yield RawRow(number, json_object(own), at + skipped, len(own))
                 at += length
                 if at >= self.stop:
@@ -92,7 +92,7 @@ class Values(NamedTuple):
     def rows(self) -> Iterator[RawRow]:
         """Yield the rows."""
         for line, values in self.values:
-            yield RawRow(line, values if isinstance(values, str) else json_values(values))
+            yield RawRow(line, values)
 
 
 class ArrowRows(NamedTuple):
@@ -120,7 +120,7 @@ class Pages(NamedTuple):
         text_field, id_field: fields that texts are put into, and their names.
     """
 
-    pages: Sequence[SavedPage | SavedText | SkippedPage]
+    pages: Sequence[SavedPage | SkippedPage]
     text_field: str = "text"
     id_field: str = "id"
 
@@ -131,12 +131,9 @@ class Pages(NamedTuple):
                 yield RawRow(number, page.message)
                 continue
             values = {"fetched": page.fetched.isoformat()}
-            if isinstance(page, SavedText):
-                named = {
-                    page.name_field or self.id_field: page.name,
-                    self.text_field: decode(page.body),
-                }
-                yield RawRow(number, {**named, **values})
+            if page.name_field is not None:
+                name, text = page.name_field or self.id_field, decode(page.body)
+                yield RawRow(number, {name: page.url, self.text_field: text, **values})
                 continue
             encoding = http_content_type_encoding(page.content_type) if page.content_type else None
             fetched = Fetched(page.body, is_html=True, url=page.url, encoding=encoding)

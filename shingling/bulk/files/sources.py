@@ -7,16 +7,15 @@ import sys
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import IO, TYPE_CHECKING, TypeAlias, TypeVar
 
 from shingling.bulk.files.archives import (
     read_archive,
-    read_pages_and_texts,
     refuse_tar,
     require_content,
 )
 from shingling.bulk.files.mongo import is_mongo_url, mongo_lines
-from shingling.bulk.files.pages import ArchiveError, SavedPage, SavedText, SkippedPage
+from shingling.bulk.files.pages import ArchiveError, SavedPage, SkippedPage
 from shingling.bulk.files.payloads import (
     ArrowRows,
     FileLines,
@@ -28,14 +27,13 @@ from shingling.bulk.files.payloads import (
 )
 from shingling.errors import BulkError, require
 from shingling.extraction.lines import (
-    BOM,
-    array_items,
-    limited_lines,
+    is_array,
+    json_items,
     reading_errors,
     too_long,
     unpacked,
 )
-from shingling.extraction.tables import csv_lines
+from shingling.extraction.tables import CSV_SUFFIXES, csv_lines
 from shingling.text import plain_line
 
 if TYPE_CHECKING:
@@ -47,7 +45,7 @@ if TYPE_CHECKING:
 
 _SUFFIXES = {
     **dict.fromkeys((".jsonl", ".jsonlines", ".ndjson", ".jl", ".json"), "jsonl"),
-    **dict.fromkeys((".csv", ".tsv"), "csv"),
+    **dict.fromkeys(CSV_SUFFIXES, "csv"),
     ".parquet": "parquet",
     **dict.fromkeys((".warc", ".wet"), "warc"),
 }
@@ -55,7 +53,6 @@ _MAX_FILE_PARTS = 2048  # of a file of lines: the parts of a very large one are 
 _MAX_PART_ROWS = 8192
 _MAX_PART_PAGES = 64
 _PARQUET_ROWS_AT_ONCE = 16
-_PEEKED_BYTES = 1 << 10
 _CELL_BYTES = 16  # on the way to a worker, besides its text
 _PART_BYTES = 1 << 23  # of rows that a worker signs at once
 _Item = TypeVar("_Item")
@@ -112,6 +109,8 @@ def sources_of(inputs: Iterable[str], options: Options) -> list[Source]:
         BulkError: an input does not exist, has no known format, or needs a package that is not
             installed.
     """
+    if options.output == "parquet":
+        require("parquet", "Parquet", "pyarrow", error=BulkError)
     sources = [_source(name, options) for name in inputs]
     if not sources:
         raise BulkError("no input is named")
@@ -138,19 +137,15 @@ def _source(name: str, options: Options) -> Source:
     form = options.format or _format_of(path)
     size = stat.st_size
     identity, most = [size, stat.st_mtime_ns], options.max_bytes
-    if form == "folder":
+    if form in ("folder", "warc", "html"):
         require_content(path, most)
-    if form in ("folder", "warc"):
-        read = partial(read_pages_and_texts, path, most)
-        return Source(name, identity, None, lambda: _pages(read(), options))
-    if form == "html":
-        pages = partial(read_archive, path, max_bytes=most)
+        pages = partial(read_archive, path, max_bytes=most, texts=form != "html")
         return Source(name, identity, None, lambda: _pages(pages(), options))
     if form == "parquet":
         require("parquet", "Parquet", "pyarrow", error=BulkError)
         return Source(name, identity, size, lambda: _parquet(path))
     with path.open("rb") as raw, unpacked(raw) as file:
-        has_lines = isinstance(file, io.BufferedReader) and not _is_array(file)
+        has_lines = isinstance(file, io.BufferedReader) and not is_array(file)
     if form == "jsonl" and has_lines:
         return Source(name, identity, size, lambda: _lines(path, size, most), str(path))
     return Source(name, identity, size, lambda: _compressed(path, form, options, size))
@@ -198,16 +193,11 @@ def _piped(form: str, options: Options) -> Iterator[_Shared]:
 def _stream(
     file: IO[bytes], form: str, options: Options, share: Callable[[], float] | None
 ) -> Iterator[_Shared]:
-    parts = _csv(file, options) if form == "csv" else _json(file, options)
+    most = options.max_bytes
+    is_csv = form == "csv"
+    parts = _csv(file, options) if is_csv else _json_parts(json_items(file, most), most)
     for part in parts:
         yield part, share() if share is not None else None
-
-
-def _json(file: Any, options: Options) -> Iterator[Payload]:
-    read = array_items if _is_array(file) else limited_lines
-    if file.peek(len(BOM)).startswith(BOM):
-        file.read(len(BOM))
-    return _json_parts(read(file, options.max_bytes), options.max_bytes)
 
 
 def _json_parts(
@@ -218,12 +208,6 @@ def _json_parts(
         (too_long(max_bytes), 0) if line is None else (line, length) for line, length in lines
     )
     return map(StreamedLines, _collected(sized, _MAX_PART_ROWS))
-
-
-def _is_array(file: Any) -> bool:
-    """Whether a file, of which nothing is read yet, begins with an array of JSON."""
-    start: bytes = file.peek(_PEEKED_BYTES)
-    return start.removeprefix(BOM).lstrip().startswith(b"[")
 
 
 def _documents(documents: Iterator[bytes], options: Options) -> Iterator[_Shared]:
@@ -290,9 +274,7 @@ def _parquet(path: Path) -> Iterator[_Shared]:
         yield broken(str(error)), None
 
 
-def _pages(
-    pages: Iterable[SavedPage | SavedText | SkippedPage], options: Options
-) -> Iterator[_Shared]:
+def _pages(pages: Iterable[SavedPage | SkippedPage], options: Options) -> Iterator[_Shared]:
     sized = ((page, 0 if isinstance(page, SkippedPage) else len(page.body)) for page in pages)
     for part in _collected(sized, _MAX_PART_PAGES):
         yield Pages(part, options.fields.text, options.fields.id or "id"), None
