@@ -117,7 +117,7 @@ def _print(summary: Summary, options: Options, out: str) -> None:
     if summary.short:
         least = counted(options.min_compared_words, "word")
         shown = f"{counted(summary.short, 'row')} with fewer than {least}"
-        rows.insert(3, ("short", f"{shown}, kept without a comparison"))
+        rows.insert(3, ("short", f"{shown} are kept without a comparison"))
     if summary.stored is not None:
         shown = ", ".join(f"{number:,} {status}" for status, number in summary.stored.items())
         rows.append(("in the store", shown or "nothing"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections import Counter, deque
 from typing import IO, TYPE_CHECKING
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 CSV_SUFFIXES = (".csv", ".tsv")
 
 _DELIMITERS = ",;\t|"  # the one that the header has most often is taken; in doubt, the first
+_NOT_UTF8 = re.compile("[\ud800-\udfff]")
 _LINE_CHARACTERS = 100  # that a line of a row counts for, besides its own
 _SKIPPED_AT_ONCE = 1 << 20  # characters of a line that is too long
 
@@ -82,7 +84,7 @@ class _Table:
                     self._again.extendleft(reversed(self._taken[1:]))
                     self._alone = len(self._taken) - 1
                     del self._taken[1:]
-                if not (problem or all(map(_is_utf8, row))):
+                if not problem and _NOT_UTF8.search("".join(row)):
                     problem = "not UTF-8"
                 yield Line(self._number, dict(zip(names, row, strict=False)), problem)
             self._number += len(self._taken)
@@ -129,7 +131,3 @@ def _header_problem(names: list[str], problem: str) -> str:
     for name, times in Counter(filter(None, names)).most_common(1):
         return f"the header has {name} twice" if times > 1 else ""
     return "the header is empty"
-
-
-def _is_utf8(cell: str) -> bool:
-    return cell.isascii() or not any("\ud800" <= char <= "\udfff" for char in cell)

@@ -36,9 +36,13 @@ def test_a_collection_is_deduplicated_and_a_crawl_could_go_on(tmp_path: Path, ro
     done = run_scrapy(tmp_path, "dedup", *arguments, "--into-store", "--workers", "1")
     assert done.returncode == 0, done.stderr
     lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
-    assert lines[:3] == ["rows 10", "unique 7 (70.0%)", "repeated 3 (30.0%): 3 exact, 0 near"]
+    assert lines[:4] == [
+        "read 11 rows",
+        "bad 1, listed in bad.jsonl",
+        "kept 7 (70.0%)",
+        "removed 3 (30.0%): 3 exact, 0 near",
+    ]
     assert "in the store 7 new, 3 exact" in lines
-    assert "bad rows 1, listed in bad.jsonl" in lines
     assert "rows.jsonl 11 not JSON" in lines
     phases = ("signing", "deciding", "storing", "writing")
     assert done.stderr == "".join(f"{phase} ...\n" for phase in phases)
@@ -46,6 +50,7 @@ def test_a_collection_is_deduplicated_and_a_crawl_could_go_on(tmp_path: Path, ro
     assert [json.loads(line)["id"] for line in kept] == [row["id"] for row in ROWS[:7]]
     summary = json.loads((tmp_path / "out/summary.json").read_bytes())
     assert (summary["unique_share"], summary["bad"], summary["seconds"] > 0) == (0.7, 1, True)
+    assert [summary[name] for name in ("read", "kept", "removed")] == [11, 7, 3]
     assert summary["problems"] == [{"file": "rows.jsonl", "line": 11, "reason": "not JSON"}]
     listed = run_scrapy(tmp_path, "dedup", "list", "--json", "--store", store)
     assert {page["url"]: page["original"] for page in json.loads(listed.stdout)} == {

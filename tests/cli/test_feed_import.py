@@ -38,7 +38,7 @@ def test_a_feed_is_decided_as_a_crawl_would(dedup: Any, target: str) -> None:
     assert (done.code, done.err) == (0, "")
     assert (
         done.out == "6 pages: 2 new (33.3%), 1 exact (16.7%), 1 near (16.7%), 1 unchanged (16.7%),"
-        " 1 skipped (16.7%)\n"
+        " 1 skipped (16.7%)\n6 rows read: 0 bad, 4 kept, 2 removed\n"
     )
     with Store.open(target) as store:
         one, two, three, four = store.pages()
@@ -68,12 +68,14 @@ def test_wrong_lines_are_named_and_stop_nothing(dedup: Any, target: str) -> None
     ]
     done = dedup("import", "--store", target, "--time-field", "when", stdin=b"".join(lines))
     assert done.code == 0
-    assert done.out == "2 pages: 1 new (50.0%), 1 near (50.0%); 7 lines wrong\n"
+    assert done.out == (
+        "2 pages: 1 new (50.0%), 1 near (50.0%)\n9 rows read: 7 bad, 1 kept, 1 removed\n"
+    )
     assert done.err == (
         "line 1: not JSON\n"
         "line 2: not a JSON object\n"
         "line 3: no url or id or _id\n"
-        "line 4: neither text nor html\n"
+        "line 4: neither text nor html; the fields are: url\n"
         "line 5: when is no time in ISO 8601 or seconds since 1970\n"
         "… and 2 more\n"
     )
@@ -111,14 +113,14 @@ def test_other_encodings_are_not_guessed_at_and_progress_is_told(dedup: Any, tar
         f'{{"url": "https://a.example/2", "text": "{EDITED} na\xefve"}}\n'
     )
     done = dedup("import", "--store", target, "--every", "1e-9", stdin=rows.encode("latin-1"))
-    assert done.out == "1 page: 1 new (100.0%); 1 line wrong\n"
+    assert done.out == "1 page: 1 new (100.0%)\n2 rows read: 1 bad, 1 kept, 0 removed\n"
     assert done.err.startswith("import: 1 page")
     assert done.err.endswith("line 2: not UTF-8\n")
 
 
 def test_where_nothing_can_be_read_no_store_is_made(dedup: Any, target: str) -> None:
     done = dedup("import", "--store", target, stdin=b"a\nb\n")
-    assert (done.code, done.out) == (2, "0 pages: 2 lines wrong\n")
+    assert (done.code, done.out) == (2, "0 pages\n2 rows read: 2 bad, 0 kept, 0 removed\n")
     empty = dedup("import", "--store", target).refusal()
     assert empty == "scrapy dedup import: standard input: there is nothing in it\n"
     done = dedup("import", "--store", target, stdin=None)

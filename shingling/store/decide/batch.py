@@ -142,14 +142,16 @@ class Batch:
             signed: the pages, with their signatures.
             texts: their scopes and texts, which are needed if pieces are looked for.
         """
-        # Less than one shingle says nothing of a page; nor does a short text without a title. That
-        # is so unless only the same text counts.
+        # Less than one shingle says nothing of a page; nor does a short text without a title,
+        # unless only the same text counts.
         fewest, min_words = self.scheme.min_comparable_words, self.rules.min_words
+        if not self.finds_near:
+            fewest = min_words = 0
         long_enough = [(page, one) for page, one in signed if one.words >= fewest]
         hashes = {
             signature.text_hash
-            for page, signature in (long_enough if self.finds_near else signed)
-            if signature.words >= min_words or title_key(page.title or "") or not self.finds_near
+            for page, signature in long_enough
+            if signature.words >= min_words or title_key(page.title or "")
         }
         scopes = {page.scope for page, _ in signed}
         if hashes:

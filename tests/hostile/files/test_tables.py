@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from shingling import Page, Store
 from shingling.bulk import Options, deduplicate
+from shingling.errors import BulkError
 from tests.bulk.collections import read_lines
 from tests.hostile.test_options import run_at_ascii
 from tests.support.pages import article
@@ -41,27 +42,32 @@ CSV: dict[str, tuple[bytes, list[str], list[str]]] = {
         ["1 cells, not 2"],
     ),
     "NULs only": (bytes(12_000_000), [], ["the header is not CSV"]),
-    "a quote that never ends": (HEADER + ROW + b'2,"never closed\n' + OTHER, ["1", "2"], []),
+    "a quote that never ends": (HEADER + ROW + b'3,"never closed\n' + OTHER, ["1", "2"], ["quote"]),
     "a quote that never ends and is long": (UNCLOSED + LONG, [], ["longer than"]),
     "a quote within a cell": (HEADER + b'1,a "b" c d\n' + OTHER, ["1", "2"], []),
     "a long field": (HEADER + ROW + b"3," + LONG + b"\n" + OTHER, ["1", "2"], ["longer"]),
     "a long header": (LONG + b"\n" + ROW, [], ["the header is not CSV"]),
     "100,000 columns": (COLUMNS + b"x," * 100_000 + b"a b c d\n", ["rows.csv:2"], []),
     "100,000 cells too many": (HEADER + ROW + CELLS + b"\n" + OTHER, ["1", "2"], ["cells"]),
-    "columns of one name": (b"text,text,id,id\na b c,d e f,1,2\n", ["2"], []),
-    "UTF-16": ("id,text\n1,many words of a text\n".encode("utf-16"), [], ["neither", "cells"]),
+    "columns of one name": (b"text,text,id,id\na b c,d e f,1,2\n", [], ["has text twice"]),
+    "UTF-16": ("id,text\n1,many words of a text\n".encode("utf-16"), [], ["UTF-16"]),
     "Latin-1": (HEADER + b"1,caf\xe9 noir et th\xe9\n" + OTHER, ["2"], ["not UTF-8"]),
     "carriage returns": (RETURNS, ["1", "2"], []),
-    "line ends only": (b"\n" * 100_000, [], []),
-    "nothing": (b"", [], []),
-    "a mark only": (b"\xef\xbb\xbf", [], []),
+    "line ends only": (b"\n" * 100_000, [], ["there are no rows"]),
+    "nothing": (b"", [], ["there are no rows"]),
+    "a mark only": (b"\xef\xbb\xbf", [], ["there are no rows"]),
+    "a header only": (HEADER, [], ["there are no rows"]),
+    "a header of nothing": (b",,\n1,2,3\n", [], ["the header is empty"]),
 }
 
 
 def bulk(file: Path, **options: Any) -> tuple[list[str], list[str]]:
-    """Ids that are kept, and the reasons of bad rows."""
+    """Ids that are kept, and the reasons of bad rows, or why no row is read."""
     out = file.parent / "out"
-    deduplicate([str(file)], out, Options(**{"workers": 0, **options}), restart=True)
+    try:
+        deduplicate([str(file)], out, Options(**{"workers": 0, **options}), restart=True)
+    except BulkError as error:
+        return [], [str(error)]
     kept = [str(row.get("id", "")) for row in read_lines(out / "kept.jsonl")]
     return kept, [row["reason"] for row in read_lines(out / "bad.jsonl")]
 
