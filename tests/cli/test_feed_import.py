@@ -13,7 +13,7 @@ from tests.support.pages import article, html
 from tests.support.stores import originals
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 TEXT = article(1)
 EDITED = TEXT.replace(TEXT.split()[150], "edited", 1)
@@ -165,3 +165,25 @@ def test_an_import_that_fails_ends_its_run(
     with Store.open(target) as store:
         assert store.runs()[0].outcome == "failed"
         assert store.status().pages == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "write"),
+    [
+        ("items.json", lambda rows: json.dumps(rows, indent=1)),
+        ("items.jl", lambda rows: "\n".join(map(json.dumps, rows))),
+        ("items.csv", lambda rows: "url;text\n" + "\n".join(";".join(r.values()) for r in rows)),
+    ],
+)
+def test_feeds_and_compared_files_are_read_alike(
+    dedup: Any, tmp_path: Path, name: str, write: Callable[[Any], str]
+) -> None:
+    rows = [{"url": f"https://a.example/{at}", "text": article(at % 2)} for at in range(3)]
+    file = tmp_path / name
+    file.write_text(write(rows), encoding="utf-8")
+    done = dedup("import", str(file), "--json", "--store", f"sqlite:///{tmp_path / 'd.db'}")
+    shown = done.json()
+    assert [shown[one] for one in ("read", "bad", "kept", "removed")] == [3, 0, 2, 1]
+    if not name.endswith(".json"):
+        done = dedup("compare", "--all", str(file), "--json")
+        assert done.json()["documents"] == 3

@@ -8,7 +8,7 @@ combining marks that hold the event loop          hostile/test_texts.py, hostile
 texts that are shingled or expanded again         hostile/test_texts.py, text/test_words.py
 URLs that take quadratic time                     hostile/test_texts.py, hostile/test_patterns.py
 passwords in output, files and tracebacks         hostile/test_printed.py
-broken archives, and those that expand            hostile/files/test_archives.py,
+broken WARC files, and those that expand          hostile/files/test_archives.py,
                                                   hostile/files/test_archive_bombs.py
 workers that stop while they start                extraction/hostile/test_starts.py
 pages that take a parser long                     extraction/test_workers.py,
@@ -22,7 +22,8 @@ ids and times beyond all bounds                   store/schema/test_bounds.py
 terminal escapes in what is printed               hostile/test_printed.py
 comparisons that take quadratic time              similarity/test_measures.py
 odd numbers and bytes in options                  hostile/test_options.py
-damaged and odd tables and lines                  hostile/files/test_tables.py
+damaged and odd tables and lines                  hostile/files/test_tables.py,
+                                                  hostile/files/test_odd_files.py
 words with the hash of other words                store/decide/test_pieces.py,
                                                   bulk/test_same_as_store.py
 texts that fix all minima                         store/decide/test_pieces.py

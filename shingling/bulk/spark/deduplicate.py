@@ -138,8 +138,8 @@ def deduplicate_parquet(
             each by their paths.
 
     Raises:
-        BulkError: an input cannot be read, a column is missing, `out` has results of another run,
-            or, with `Options.strict`, a row is bad.
+        BulkError: an input cannot be read, a column is missing, no row can be used, `out` has
+            results of another run, or, with `Options.strict`, a row is bad.
     """
     began = time.monotonic()
     options = options or Options()
@@ -153,10 +153,12 @@ def deduplicate_parquet(
     work = Work(spark, f"{out}/work")
     try:
         decided = _decided(rows, options, [*columns, _INPUT, _FILE, _LINE], work)
+        summary = decided.counts()
+        if not summary.total:
+            raise BulkError(f"no row can be used: {plain_line(str(dict(summary.reasons)))}")
         for name in ("kept", "removed", "groups", "bad"):
             frame: DataFrame = getattr(decided, name)
             frame.write.parquet(f"{out}/{name}")
-        summary = decided.counts()
         summary.seconds = time.monotonic() - began
         line = json.dumps(summary.as_dict(), ensure_ascii=False)
         text = spark.createDataFrame([(line,)], "value string")
