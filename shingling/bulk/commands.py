@@ -115,7 +115,7 @@ def _print(summary: Summary, options: Options, out: str) -> None:
         ("written to", out),
     ]
     if summary.short:
-        least = counted(options.min_compared_words, "word")
+        least = counted(options.min_exact_words, "word")
         shown = f"{counted(summary.short, 'row')} with fewer than {least}"
         rows.insert(3, ("short", f"{shown} are kept without a comparison"))
     if summary.stored is not None:

@@ -86,7 +86,7 @@ def _decide_in_order(
     places = np.arange(len(words))
     known = signed.known_decisions()
     repeated_id = _first_of_equal(signed.column("id"), places >= signed.first) != NO_ROW
-    long_enough = words >= options.min_compared_words
+    long_enough = words >= options.min_exact_words
     same_text = _first_of_equal(signed.column("text"), ~repeated_id & long_enough)
     same_text[: len(known)] = NO_ROW
     compared = ~repeated_id & (same_text == NO_ROW) & (signed.column("length") > 0)

@@ -116,7 +116,7 @@ class Options:
             raise BulkError(f"delimiter {self.delimiter!r} is not accepted: one character")
 
     @property
-    def min_compared_words(self) -> int:
+    def min_exact_words(self) -> int:
         """Number of words from which on rows are compared; shorter ones are kept."""
         if METHODS[self.rules.method].keys is None:
             return 1

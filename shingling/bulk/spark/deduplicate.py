@@ -281,7 +281,7 @@ def _marked(signed: DataFrame, options: Options) -> DataFrame:
     repeated = _later(good.where("id IS NOT NULL"), "id")
     repeated = repeated.select("row", f.lit(REPEATED_ID_REASON).alias("repeated_id"))
     long_enough = f.col("words") >= options.scheme.min_comparable_words
-    enough = good.where(f.col("words") >= options.min_compared_words)
+    enough = good.where(f.col("words") >= options.min_exact_words)
     same_text = _later(enough.join(repeated, "row", "left_anti"), "text_hash")
     return (
         signed.select("row", "name", "reason", "words")
@@ -326,7 +326,7 @@ def _outcomes(marked: DataFrame, near: DataFrame, options: Options) -> DataFrame
         f.lit("exact").alias("status"),
     )
     repeated = exact.unionByName(near.withColumn("status", f.lit("near")))
-    is_short = f.col("words") < options.min_compared_words
+    is_short = f.col("words") < options.min_exact_words
     plain = f.when(is_short, "short").otherwise("unique")
     is_bad = f.col("reason").isNotNull()
     status = f.when(is_bad, "bad").otherwise(f.coalesce("status", plain))
