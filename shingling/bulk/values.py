@@ -56,7 +56,7 @@ def kept_values(rows: Any, run: Callable[[Source, Path], object]) -> Any:
 
 def _staying(rows: Iterable[Any], run: Callable[[Source, Path], object]) -> list[int]:
     """Places of the rows that stay."""
-    lines = map(_line, rows)
+    lines: Iterator[bytes] = map(_line, rows)
     first = [*islice(lines, 1)]
     if not first:
         return []
