@@ -1,4 +1,4 @@
-"""Imports what crawls and commands import, for processes from which those of tests are forked.
+"""Imports and makes what crawls and commands do, for processes from which those of tests fork.
 
 Scrapy imports every command at each start, those of other packages as well; a crawl then imports
 the plugin and the database. This takes longer than what most crawls of tests do.
@@ -10,6 +10,8 @@ import importlib
 import pkgutil
 import warnings
 from contextlib import suppress
+
+from shingling import extract, sign
 
 _PACKAGES = (
     *("scrapy.commands", "scrapy.downloadermiddlewares", "scrapy.extensions"),
@@ -39,3 +41,7 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # some modules are deprecated
     for _name in (*_PACKAGES, *_MODULES):
         _load(_name)
+
+# The tables of letters are made at the first text, which takes half a second.
+sign("A text")
+extract("<p>A text")

@@ -100,7 +100,8 @@ class Server:
 
         self._http = ThreadingHTTPServer((host, 0), Handler)
         self.url = f"http://{host}:{self._http.server_port}"
-        self._thread = Thread(target=self._http.serve_forever)
+        # Whether it is to stop is looked at so often.
+        self._thread = Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.02})
 
     def start(self) -> None:
         self._thread.start()
