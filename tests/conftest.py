@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
+import inspect
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -77,6 +79,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         item.path for item in items for name in ("crawl", "slow") if item.get_closest_marker(name)
     }
     items.sort(key=lambda item: item.path not in long)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Run tests that are coroutines, each in an event loop of its own."""
+    if not inspect.iscoroutinefunction(pyfuncitem.obj):
+        return None
+    names = inspect.signature(pyfuncitem.obj).parameters
+    asyncio.run(pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in names}))
+    return True
 
 
 def pytest_collection_finish() -> None:

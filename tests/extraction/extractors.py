@@ -12,10 +12,14 @@ _KEPT: list[bytearray] = []
 
 
 def awkward(html: str, url: str | None) -> str | None:
+    if "begin" in html:
+        Path(os.environ["HOSTILE_MARK"]).touch()
     if "hang" in html:
         time.sleep(3600)
     while "wait" in html and not Path(os.environ["HOSTILE_MARK"]).exists():
         time.sleep(0.02)
+    while "spin" in html and not Path(os.environ["HOSTILE_MARK"]).exists():
+        pass
     if "busy" in html:
         end = time.process_time() + float(html.split("busy ")[1].split()[0])
         while time.process_time() < end:

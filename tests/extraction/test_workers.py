@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
 EXTRACTOR = PageExtractor(Scheme(), find_extractor("tests.extraction.extractors.awkward"))
+SLOW = 0.4  # seconds
 
 
 async def text_of(pool: ExtractionPool, words: str) -> str | None:
@@ -40,48 +41,92 @@ async def text_of(pool: ExtractionPool, words: str) -> str | None:
     return extraction.text or extraction.reason
 
 
-def extract_all(pages: list[str], workers: int, timeout: float) -> list[str | None]:
-    """Return the text of each page, or the reason why there is none."""
+def asked(pool: ExtractionPool, *pages: str) -> list[asyncio.Task[str | None]]:
+    """Ask for the texts of pages, which come later."""
+    return [asyncio.create_task(text_of(pool, words)) for words in pages]
 
-    async def main() -> list[str | None]:
-        pool = ExtractionPool(EXTRACTOR, workers, timeout)
-        try:
-            return await asyncio.gather(*(text_of(pool, words) for words in pages))
-        finally:
-            await asyncio.to_thread(pool.close)
 
-    return asyncio.run(main())
+@asynccontextmanager
+async def a_pool(workers: int, slow_seconds: float = SLOW) -> AsyncIterator[ExtractionPool]:
+    """A pool with a worker that is ready."""
+    pool = ExtractionPool(EXTRACTOR, workers, PATIENCE, slow_seconds=slow_seconds)
+    try:
+        await text_of(pool, "ready")
+        yield pool
+    finally:
+        await asyncio.to_thread(pool.close)
+
+
+class Clock:
+    """The clock of a pool, which can be put forward."""
+
+    ahead = 0.0
+
+    def monotonic(self) -> float:
+        return time.monotonic() + self.ahead
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr("shingling.extraction.pool.time", clock)
+    return clock
+
+
+@pytest.fixture
+def mark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file that pages make when they begin, or that they wait for."""
+    monkeypatch.setenv("HOSTILE_MARK", str(tmp_path / "mark"))
+    return tmp_path / "mark"
 
 
 @pytest.mark.parametrize(
-    ("odd", "reason", "workers", "timeout"),
-    [
-        ("hang", "timeout", 0, 3.0),
-        ("hang", "timeout", 2, 3.0),
-        ("die", "worker_died", 1, PATIENCE),
-        ("leave", "worker_died", 1, PATIENCE),
-        ("leave", "extraction_failed", 0, PATIENCE),
-    ],
+    ("odd", "reason", "workers"),
+    [("die", "worker_died", 1), ("leave", "worker_died", 1), ("leave", "extraction_failed", 0)],
 )
-def test_a_page_that_hangs_or_ends_its_worker_is_given_up_and_no_other_page_is_lost(
-    odd: str, reason: str, workers: int, timeout: float
+async def test_a_page_that_ends_its_worker_is_given_up_and_no_other_page_is_lost(
+    odd: str, reason: str, workers: int
 ) -> None:
-    pages = ["one", odd, "print two", f"{odd} again", "three"]
-    expected = ["<p>one", reason, "<p>print two", reason, "<p>three"]
-    assert extract_all(pages, workers, timeout) == expected
+    async with a_pool(workers) as pool:
+        answers = await asyncio.gather(*asked(pool, "one", odd, "print two", f"{odd} again"))
+        assert answers == ["<p>one", reason, "<p>print two", reason]
+        if workers:
+            assert [await text_of(pool, body) for body in (odd, "a", odd)] == [
+                reason,
+                "<p>a",
+                reason,
+            ]
+            assert pool.not_tried_again == 2
 
 
-def test_the_start_of_a_worker_does_not_count_for_its_first_page(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize("workers", [0, 2])
+async def test_a_page_that_hangs_is_given_up_and_not_tried_again_and_no_other_page_is_lost(
+    workers: int, clock: Clock, mark: Path
+) -> None:
+    async with a_pool(workers) as pool:
+        hanging, *others = asked(pool, "begin and hang", "print two", "three")
+        while not mark.exists():
+            await asyncio.sleep(0.01)
+        clock.ahead += PATIENCE
+        assert await hanging == "timeout"
+        assert await asyncio.gather(*others) == ["<p>print two", "<p>three"]
+        assert await asyncio.gather(*asked(pool, *["begin and hang"] * 50)) == ["timeout"] * 50
+        assert pool.not_tried_again == 50
+
+
+async def test_the_start_of_a_worker_does_not_count_for_its_first_page(
+    monkeypatch: pytest.MonkeyPatch, clock: Clock
 ) -> None:
     start = Worker.start
 
     def slowly(worker: Worker, work: PageExtractor) -> None:
-        time.sleep(4)
+        clock.ahead += PATIENCE
         start(worker, work)
 
     monkeypatch.setattr(Worker, "start", slowly)
-    assert extract_all(["one"], 1, 3.0) == ["<p>one"]
+    async with a_pool(1) as pool:
+        assert await text_of(pool, "one") == "<p>one"
+        assert clock.ahead == PATIENCE, "the first page was answered by the same worker"
 
 
 def test_a_worker_ends_with_its_parent_also_in_the_middle_of_a_page() -> None:
@@ -113,43 +158,24 @@ def _is_running(pid: int) -> bool:
         return False
 
 
-def test_a_program_that_cannot_start_workers_extracts_in_a_thread(
+async def test_a_program_that_cannot_start_workers_extracts_in_a_thread(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("sys.executable", "/nowhere/python")
-    assert extract_all(["one"], 2, PATIENCE) == ["<p>one"]
+    async with a_pool(2) as pool:
+        assert await text_of(pool, "one") == "<p>one"
     assert "a thread" in caplog.text
 
 
 @pytest.mark.parametrize("workers", [0, 1])
-def test_the_text_that_people_read_is_asked_of_a_worker_whatever_decides(workers: int) -> None:
+async def test_the_text_that_people_read_is_asked_of_a_worker_whatever_decides(
+    workers: int,
+) -> None:
     words = "Some words of an article that somebody has written. " * 5
     html = f"<html><body><p>{words}</p></body></html>"
     fetched = [Fetched(html, is_html=True), Fetched("", is_html=True), Fetched(html, is_html=False)]
-
-    async def ask() -> list[str | None]:
-        pool = ExtractionPool(EXTRACTOR, workers, PATIENCE)
-        try:
-            return [await pool.main_text(one) for one in fetched]
-        finally:
-            await asyncio.to_thread(pool.close)
-
-    assert asyncio.run(ask()) == [words.strip(), None, html]
-
-
-SLOW = 0.4  # seconds
-
-
-@asynccontextmanager
-async def a_pool(
-    workers: int, timeout: float, slow_seconds: float = SLOW
-) -> AsyncIterator[ExtractionPool]:
-    pool = ExtractionPool(EXTRACTOR, workers, timeout, slow_seconds=slow_seconds)
-    try:
-        await text_of(pool, "ready")
-        yield pool
-    finally:
-        await asyncio.to_thread(pool.close)
+    async with a_pool(workers) as pool:
+        assert [await pool.main_text(one) for one in fetched] == [words.strip(), None, html]
 
 
 def workers_alive() -> list[psutil.Process]:
@@ -162,108 +188,71 @@ def workers_alive() -> list[psutil.Process]:
     return found
 
 
-def test_pages_behind_a_slow_one_go_on_and_it_is_answered() -> None:
-    async def main() -> None:
-        async with a_pool(1, PATIENCE) as pool:
-            slow = asyncio.create_task(text_of(pool, "busy 3"))
-            await asyncio.sleep(0)
-            assert [await text_of(pool, "a"), await text_of(pool, "b")] == ["<p>a", "<p>b"]
-            assert not slow.done()
-            assert pool.has_slow_page
-            assert await slow == "<p>busy 3"
-            assert await text_of(pool, "c") == "<p>c"
-            assert not pool.has_slow_page
-
-    asyncio.run(main())
+async def test_pages_behind_a_slow_one_go_on_and_it_is_answered(mark: Path) -> None:
+    async with a_pool(1) as pool:
+        [slow] = asked(pool, "spin")
+        await asyncio.sleep(0)
+        assert [await text_of(pool, "a"), await text_of(pool, "b")] == ["<p>a", "<p>b"]
+        assert not slow.done()
+        assert pool.has_slow_page
+        mark.touch()
+        assert await slow == "<p>spin"
+        assert await text_of(pool, "c") == "<p>c"
+        assert not pool.has_slow_page
 
 
-def test_a_worker_goes_on_with_a_slow_page_where_no_other_one_waits() -> None:
-    async def main() -> None:
-        async with a_pool(1, PATIENCE) as pool:
-            [worker] = workers_alive()
-            assert await text_of(pool, "busy 1") == "<p>busy 1"
-            assert workers_alive() == [worker]
-
-    asyncio.run(main())
+async def test_a_worker_goes_on_with_a_slow_page_where_no_other_one_waits() -> None:
+    async with a_pool(1) as pool:
+        [worker] = workers_alive()
+        assert await text_of(pool, "busy 1") == "<p>busy 1"
+        assert workers_alive() == [worker]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells the CPU time of a process")
-def test_a_page_is_slow_by_the_cpu_time_of_its_worker() -> None:
-    async def main() -> None:
-        async with a_pool(1, PATIENCE, slow_seconds=1.0) as pool:
-            [worker] = workers_alive()
-            waiting = asyncio.create_task(text_of(pool, "sleep 1.5"))
-            await asyncio.sleep(0)
-            assert await text_of(pool, "a") == "<p>a"
-            assert await waiting == "<p>sleep 1.5"
-            assert workers_alive() == [worker]
-        async with a_pool(1, PATIENCE) as pool:
-            waiting = asyncio.create_task(text_of(pool, f"sleep {10 * SLOW}"))
-            await asyncio.sleep(0)
-            assert await text_of(pool, "b") == "<p>b"
-            assert not waiting.done()
-            assert await waiting == f"<p>sleep {10 * SLOW}"
-
-    asyncio.run(main())
-
-
-def test_many_slow_pages_take_one_process_more_and_all_are_answered() -> None:
-    async def main() -> None:
-        async with a_pool(2, PATIENCE) as pool:
-            slow = [asyncio.create_task(text_of(pool, f"busy 1.5 {n}")) for n in range(3)]
-            most = 0
-            while not all(task.done() for task in slow):
-                most = max(most, len(workers_alive()))
-                await asyncio.sleep(0.05)
-            assert [task.result() for task in slow] == [f"<p>busy 1.5 {n}" for n in range(3)]
-            assert 2 + 1 <= most <= 2 + 2, "one that was killed may not be gone yet"
-
-    asyncio.run(main())
-
-
-def test_an_attack_of_many_slow_pages_ends() -> None:
-    async def main() -> None:
-        async with a_pool(2, 3) as pool:
-            slow = [text_of(pool, f"hang {n}") for n in range(4)]
-            assert await asyncio.gather(*slow, text_of(pool, "a")) == ["timeout"] * 4 + ["<p>a"]
-
-    asyncio.run(main())
-
-
-def test_more_slow_pages_than_may_wait_are_given_up_at_once(
-    monkeypatch: pytest.MonkeyPatch,
+async def test_a_page_is_slow_by_the_cpu_time_of_its_worker_and_by_five_times_that_of_the_clock(
+    mark: Path,
 ) -> None:
-    monkeypatch.setattr("shingling.extraction.pool._MAX_SLOW_BYTES", 15)
-
-    async def main() -> None:
-        async with a_pool(1, PATIENCE) as pool:
-            slow = [text_of(pool, f"busy 3 {n}") for n in range(2)]
-            answers = await asyncio.gather(*slow, text_of(pool, "a"))
-            assert answers == ["<p>busy 3 0", "timeout", "<p>a"]
-
-    asyncio.run(main())
-
-
-@pytest.mark.parametrize("workers", [0, 1])
-def test_a_body_that_was_given_up_is_not_tried_again(workers: int) -> None:
-    async def main() -> None:
-        async with a_pool(workers, 3) as pool:
-            assert await text_of(pool, "hang") == "timeout"
-            again = await asyncio.gather(*(text_of(pool, "hang") for _ in range(50)))
-            assert again == ["timeout"] * 50
-            assert pool.not_tried_again == 50
-
-    asyncio.run(main())
+    async with a_pool(1, slow_seconds=2.0) as pool:
+        [worker] = workers_alive()
+        waiting, other = asked(pool, "sleep 2.5", "a")
+        assert await asyncio.gather(waiting, other) == ["<p>sleep 2.5", "<p>a"]
+        assert workers_alive() == [worker]
+    async with a_pool(1) as pool:
+        [waiting] = asked(pool, "wait")
+        await asyncio.sleep(0)
+        assert await text_of(pool, "b") == "<p>b"
+        mark.touch()
+        assert await waiting == "<p>wait"
 
 
-def test_a_body_that_ended_its_worker_is_not_tried_again() -> None:
-    async def main() -> None:
-        async with a_pool(1, PATIENCE) as pool:
-            answers = [await text_of(pool, body) for body in ("die", "die", "a", "die")]
-            assert answers == ["worker_died", "worker_died", "<p>a", "worker_died"]
-            assert pool.not_tried_again == 2
+async def test_many_slow_pages_take_one_process_more_and_all_are_answered() -> None:
+    async with a_pool(2) as pool:
+        slow = asked(pool, *(f"busy 1.5 {n}" for n in range(3)))
+        most = 0
+        while not all(task.done() for task in slow):
+            most = max(most, len(workers_alive()))
+            await asyncio.sleep(0.05)
+        assert [task.result() for task in slow] == [f"<p>busy 1.5 {n}" for n in range(3)]
+        assert 2 + 1 <= most <= 2 + 2, "one that was killed may not be gone yet"
 
-    asyncio.run(main())
+
+async def test_an_attack_of_many_slow_pages_ends() -> None:
+    async with a_pool(2) as pool:
+        slow = asked(pool, *(f"hang {n}" for n in range(4)))
+        assert await text_of(pool, "a") == "<p>a"
+        pool.timeout = 1
+        assert await asyncio.gather(*slow) == ["timeout"] * 4
+
+
+async def test_more_slow_pages_than_may_wait_are_given_up_at_once(
+    monkeypatch: pytest.MonkeyPatch, mark: Path
+) -> None:
+    monkeypatch.setattr("shingling.extraction.pool._MAX_SLOW_BYTES", 10)
+    async with a_pool(1) as pool:
+        slow, later, other = asked(pool, "spin 0", "spin 1", "a")
+        assert await asyncio.gather(later, other) == ["timeout", "<p>a"]
+        mark.touch()
+        assert await slow == "<p>spin 0"
 
 
 # CPUs that may be used, in files as the kernel of Linux shows them
