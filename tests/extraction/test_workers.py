@@ -215,7 +215,7 @@ async def test_a_page_is_slow_by_the_cpu_time_of_its_worker_and_by_five_times_th
     async with a_pool(1, slow_seconds=2.0) as pool:
         [worker] = workers_alive()
         waiting, other = asked(pool, "sleep 2.5", "a")
-        assert await asyncio.gather(waiting, other) == ["<p>sleep 2.5", "<p>a"]
+        assert [await waiting, await other] == ["<p>sleep 2.5", "<p>a"]
         assert workers_alive() == [worker]
     async with a_pool(1) as pool:
         [waiting] = asked(pool, "wait")
@@ -250,7 +250,7 @@ async def test_more_slow_pages_than_may_wait_are_given_up_at_once(
     monkeypatch.setattr("shingling.extraction.pool._MAX_SLOW_BYTES", 10)
     async with a_pool(1) as pool:
         slow, later, other = asked(pool, "spin 0", "spin 1", "a")
-        assert await asyncio.gather(later, other) == ["timeout", "<p>a"]
+        assert [await later, await other] == ["timeout", "<p>a"]
         mark.touch()
         assert await slow == "<p>spin 0"
 

@@ -14,7 +14,8 @@ from tests.support.serving import Answer, page, serving
 if TYPE_CHECKING:
     from pathlib import Path
 
-# Records how much the event loop does at a time: CPU time of its thread.
+# Records how much the event loop does at a time: CPU time of its thread, as a multiple of the time
+# that the same thread takes to add ten million numbers.
 EXTENSION = """
 import asyncio
 import time
@@ -32,6 +33,7 @@ class Lag:
         return one
 
     def opened(self):
+        self.longest = 0.0
         self.task = asyncio.get_running_loop().create_task(self.watch())
 
     async def watch(self):
@@ -39,11 +41,14 @@ class Lag:
         while True:
             await asyncio.sleep(0.005)
             now = time.thread_time()
-            self.stats.max_value("lag", now - before)
+            self.longest = max(self.longest, now - before)
             before = now
 
     def closed(self):
         self.task.cancel()
+        before = time.thread_time()
+        sum(range(10_000_000))
+        self.stats.set_value("lag", self.longest / (time.thread_time() - before))
 
 
 class Cut:
@@ -81,7 +86,7 @@ ODD = {
 }
 """
 ORDINARY = {f"/{n}": page(article(n), f"Page {n}") for n in range(12)}
-MAX_LAG_SECONDS = 1.0  # of CPU
+MAX_LAG = 5.0
 
 
 @pytest.fixture
@@ -122,7 +127,7 @@ def measured(project: Project, pages: dict[str, Answer], *arguments: str) -> dic
     assert done.status == 0, done.log
     assert "Traceback" not in done.log, done.log
     assert len(done.items) == len(pages)
-    assert float(done.stat("lag") or 9) < MAX_LAG_SECONDS, done.log
+    assert float(done.stat("lag") or 99) < MAX_LAG, done.log
     # Odd items bring URLs of their own.
     return {
         item["url"].removeprefix(server.url): item["dedup"]["reason"] or item["dedup"]["status"]
@@ -132,7 +137,7 @@ def measured(project: Project, pages: dict[str, Answer], *arguments: str) -> dic
 
 def test_ordinary_pages_do_not_wait_for_slow_ones(hostile: Project) -> None:
     # The CPU time that a hostile page takes is the same on every machine.
-    slow = "<html><body><p>busy 4 " + " " * 20_000
+    slow = "<html><body><p>busy 2.5 " + " " * 20_000
     pages = mixed({f"/slow-{n}": Answer(f"{slow}{n}</p>".encode()) for n in range(2)})
     extractor = "DEDUP_EXTRACTOR=tests.extraction.extractors.awkward"
     settings = "-s", "DEDUP_WORKERS=1", "-s", extractor
@@ -144,12 +149,14 @@ def test_ordinary_pages_do_not_wait_for_slow_ones(hostile: Project) -> None:
     assert sum(path.startswith("/slow") for path in before) <= 1
 
 
-@pytest.mark.parametrize(("extractor", "workers"), [("quick", "0"), ("trafilatura", "2")])
+@pytest.mark.parametrize(
+    ("extractor", "workers", "size"), [("quick", "0", 200_000), ("trafilatura", "2", 100_000)]
+)
 def test_the_event_loop_goes_on_whatever_is_crawled(
-    hostile: Project, extractor: str, workers: str
+    hostile: Project, extractor: str, workers: str, size: int
 ) -> None:
     names = ("br", "misnested b", "attributes after a quote", "li and letters")
-    pages = mixed({f"/bomb-{n}": Answer(BOMBS[name](200_000)) for n, name in enumerate(names)})
+    pages = mixed({f"/bomb-{n}": Answer(BOMBS[name](size)) for n, name in enumerate(names)})
     seen = measured(
         *(hostile, pages, "-s", f"DEDUP_WORKERS={workers}", "-s", "DEDUP_TIMEOUT=10"),
         *("-s", f"DEDUP_EXTRACTOR={extractor}"),

@@ -176,7 +176,6 @@ def test_a_plain_crawl_imports_little(tmp_path: Path) -> None:
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
-        timeout=120,
     )
     assert done.returncode == 0, done.stderr
     lines = json.loads(done.stdout.splitlines()[-1])
