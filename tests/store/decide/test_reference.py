@@ -540,8 +540,14 @@ def compared(verdicts: Iterable[Verdict]) -> list[Verdict]:
     ]
 
 
-def take(step: Step, path: Path, store: Store, reference: Dictionaries) -> list[Verdict]:
-    """Take one step in both, and compare what they say of it, and what they hold then."""
+def take(
+    step: Step, path: Path, store: Store, reference: Dictionaries, *, verifies: bool = True
+) -> list[Verdict]:
+    """Take one step in both, and compare what they say of it, and the groups that they hold then.
+
+    Args:
+        verifies: whether the whole store is looked at as well; in long walks, a fault would stay.
+    """
     kind, what = step
     verdicts: list[Verdict] = []
     rules = reference.rules
@@ -563,7 +569,9 @@ def take(step: Step, path: Path, store: Store, reference: Dictionaries) -> list[
     else:
         store.admin.rebuild(rules=what)
         reference.rules = what
-    compare(path, store, reference)
+    assert groups_of(path) == reference.groups()
+    if verifies:
+        compare(path, store, reference)
     return verdicts
 
 
@@ -589,8 +597,7 @@ def redecide(rules: Rules, store: Store, reference: Dictionaries) -> None:
 
 
 def compare(path: Path, store: Store, reference: Dictionaries) -> None:
-    """Check that both hold the same groups, and that the store is in order."""
-    assert groups_of(path) == reference.groups()
+    """Check that both hold the same pages, and that the store is in order."""
     verify(path)
     assert {stored.id: stored.status == "exact" for stored in store.pages()} == {
         known.number: known.exact for known in reference.ordered()
@@ -666,7 +673,8 @@ def walk(seed: int, turns: int, many: int, reference: Dictionaries) -> Iterator[
 @pytest.mark.parametrize(
     ("file", "rules", "seed", "many"),
     [
-        *((file, ALL_RULES[0], seed, 5 + 10 * seed) for file in ENDINGS for seed in (0, 2)),
+        ("sqlite", ALL_RULES[0], 0, 5),
+        *((file, ALL_RULES[0], 2, 25) for file in ENDINGS),
         *(("sqlite", rules, 1, 14) for rules in ALL_RULES if rules.containment),
         ("sqlite", EXACT, 1, 6),
     ],
@@ -677,9 +685,9 @@ def test_a_long_walk_is_decided_as_defined(file: Path, rules: Rules, seed: int, 
     reference = Dictionaries(rules)
     kinds: Counter[str] = Counter()
     with Store.open(url_of(file), rules=rules) as store:
-        for step in walk(seed, 80, many, reference):
+        for turn, step in enumerate(walk(seed, 80, many, reference)):
             before = {known.number: known.head for known in reference.ordered()}
-            for verdict in take(step, file, store, reference):
+            for verdict in take(step, file, store, reference, verifies=turn % 4 == 3):
                 kinds[verdict.status] += 1
                 kinds["piece"] += verdict.reason == "piece"
                 kinds["contains"] += verdict.contains is not None
@@ -704,4 +712,4 @@ def test_a_walk_through_all_methods_is_decided_as_defined(file: Path) -> None:
                 take(("rebuild", ALL_RULES[turn % 8]), file, store, reference)
                 again = [page(one.url, one.text, None, one.scope) for one in reference.ordered()]
                 take(("check", again), file, store, reference)
-            take(step, file, store, reference)
+            take(step, file, store, reference, verifies=turn % 4 == 3)
