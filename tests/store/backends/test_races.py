@@ -36,6 +36,9 @@ NEAR = text(ending(BASE, "near", 5))
 # Processes
 
 
+GROUPS = 18
+
+
 def clusters(count: int) -> list[list[str]]:
     """Return texts of which those of one cluster find each other, in any order."""
     banding, found, seed = Banding.for_threshold(0.8), list[list[str]](), 0
@@ -52,11 +55,11 @@ def clusters(count: int) -> list[list[str]]:
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A file of 100 pages in 25 groups, as pairs of URL and text."""
+    """A file of pages in groups of four, as pairs of URL and text."""
     path = tmp_path_factory.mktemp("pages") / "pages.json"
     listed = [
         (f"https://example.org/{number}/{at}", main_text)
-        for number, cluster in enumerate(clusters(25))
+        for number, cluster in enumerate(clusters(GROUPS))
         for at, main_text in enumerate(cluster)
     ]
     path.write_text(json.dumps(listed), encoding="utf-8")
@@ -82,8 +85,8 @@ def assert_one_original_a_group(file: Path) -> None:
     verify(file)
     with Store.open(url_of(file)) as store:
         groups = [[group.original, *group.duplicates] for group in store.groups()]
-        assert store.status().pages == 100
-    assert len(groups) == 25
+        assert store.status().pages == 4 * GROUPS
+    assert len(groups) == GROUPS
     for members in groups:
         assert len({page.url.rpartition("/")[0] for page in members}) == 1
         assert {page.url.rpartition("/")[2] for page in members} == {"0", "1", "2", "3"}
@@ -111,7 +114,7 @@ def test_a_process_that_is_killed_harms_no_other_of_whatever_settings_and_can_be
         again = Child(crawl, url_of(file), pages, seed, settings[seed % 4])
         go([again])
         crawlers.append(again)
-    end(crawlers, 100)
+    end(crawlers, 4 * GROUPS)
     assert_one_original_a_group(file)
     assert_no_deadlock(file)
 
@@ -124,24 +127,24 @@ def test_a_process_that_is_killed_harms_no_other_of_whatever_settings_and_can_be
 def test_pages_that_change_while_others_fetch_them_leave_a_store_in_order(
     file: Path, tmp_path: Path, pages: Path, rules: dict[str, object]
 ) -> None:
-    listed = json.loads(pages.read_text(encoding="utf-8"))[:48]
+    listed = json.loads(pages.read_text(encoding="utf-8"))[:32]
     Store.open(url_of(file), rules=Rules(**rules)).close()  # type: ignore[arg-type]
     crawlers = []
     for seed in range(3):
         chance = random.Random(seed)
         # Each page shows a text of its own cluster or of the next one.
         changing = [
-            (url, listed[(at + chance.randrange(-4, 5)) % 48][1])
+            (url, listed[(at + chance.randrange(-4, 5)) % 32][1])
             for at, (url, _) in enumerate(listed)
         ]
         own = tmp_path / f"{seed}.json"
         own.write_text(json.dumps(changing + listed), encoding="utf-8")
         crawlers.append(Child(crawl, url_of(file), own, seed, rules))
     go(crawlers)
-    end(crawlers, 96)
+    end(crawlers, 64)
     verify(file)
     with Store.open(url_of(file)) as store:
-        assert store.status().pages == 48
+        assert store.status().pages == 32
     assert_no_deadlock(file)
 
 

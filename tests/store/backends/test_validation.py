@@ -131,7 +131,7 @@ def test_writers_learn_the_templates_of_the_same_sites(file: Path) -> None:
 
     def crawl(number: int) -> None:
         # More batches than rows of a site are kept: all of them merge.
-        pages = [site_page(site, at) for at in range(number, 140, WRITERS) for site in (0, 1)]
+        pages = [site_page(site, at) for at in range(number, 80, WRITERS) for site in (0, 1)]
         random.Random(number).shuffle(pages)
         with Store.open(url_of(file)) as store:
             start.wait(PATIENCE)
@@ -145,7 +145,7 @@ def test_writers_learn_the_templates_of_the_same_sites(file: Path) -> None:
     deadlocks = "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()"
     assert rows_of(file, deadlocks) == [(0,)]
     with Store.open(url_of(file)) as store:
-        assert store.status().pages == 280
+        assert store.status().pages == 160
         for site in (0, 1):
             [page] = store.find(f"https://site{site}.example/0")
             split = store.split_text(page)
