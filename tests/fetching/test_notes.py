@@ -24,12 +24,8 @@ if TYPE_CHECKING:
 MB = 1024 * 1024
 
 
-def test_requests_wait_while_many_pages_are_being_noted(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_requests_wait_while_many_pages_are_noted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shingling.fetching.waiting.MAX_WAIT_SECONDS", PATIENCE)
-    asyncio.run(_wait_while_many_pages_are_being_noted())
-
-
-async def _wait_while_many_pages_are_being_noted() -> None:
     notes, known = PagesNoted(), asyncio.Event()
 
     async def note() -> None:
@@ -49,11 +45,7 @@ async def _wait_while_many_pages_are_being_noted() -> None:
     assert len(notes) == 0
 
 
-def test_pages_that_are_being_noted_are_bounded_by_their_bytes_and_number() -> None:
-    asyncio.run(_note_too_many_bytes_and_pages())
-
-
-async def _note_too_many_bytes_and_pages() -> None:
+async def test_pages_that_are_being_noted_are_bounded_by_their_bytes_and_number() -> None:
     notes = PagesNoted()
 
     async def never() -> None:
@@ -127,77 +119,65 @@ def skip(*rules: str, page: str = f"http://{SITE}/p?x=2") -> Skip:
     return Skip(rules, page, 0.0, explore=False)
 
 
-def test_a_request_that_another_rule_skips_is_made_when_that_one_is_wrong() -> None:
-    async def ask() -> None:
-        learner = taught("drop-value x=1")
-        learner.note(page_of(f"http://{SITE}/p", text_of("page")))
-        asked = made(learner)
-        asked.skipped.keep(Request(f"http://{SITE}/p?x=1"), skip(X))
-        for change in ("drop-parameter y", X):
-            asked.skipped.unlearned([Contradiction(SITE, change)])
-            assert await asked.urls() == []
-        asked.skipped.unlearned([Contradiction("other.example", "drop-value x=1")])
+async def test_a_request_that_another_rule_skips_is_made_when_that_one_is_wrong() -> None:
+    learner = taught("drop-value x=1")
+    learner.note(page_of(f"http://{SITE}/p", text_of("page")))
+    asked = made(learner)
+    asked.skipped.keep(Request(f"http://{SITE}/p?x=1"), skip(X))
+    for change in ("drop-parameter y", X):
+        asked.skipped.unlearned([Contradiction(SITE, change)])
         assert await asked.urls() == []
-        for number in range(20):
-            learner.note(page_of(f"http://{SITE}/p?x=1&n={number}", text_of(f"{number} one")))
-            learner.note(page_of(f"http://{SITE}/p?n={number}", text_of(f"{number} other")))
-        asked.skipped.unlearned([Contradiction(SITE, "drop-value x=1")])
-        assert await asked.urls() == [f"http://{SITE}/p?x=1"]
-        [request] = asked.engine.made
-        assert request.dont_filter
-        assert request.meta["dedup_fetch"] is True
-        assert asked.crawler.stats.get_value("dedup/fetch/refetched") == 1
-        assert len(asked.skipped) == 0
-
-    asyncio.run(ask())
-
-
-def test_requests_to_a_mobile_host_belong_to_the_rules_of_its_site() -> None:
-    async def ask() -> None:
-        asked = made(taught())
-        asked.skipped.keep(Request(f"http://m.{SITE}/p?x=1"), skip(X))
-        asked.skipped.unlearned([Contradiction(SITE, X)])
-        assert await asked.urls() == [f"http://m.{SITE}/p?x=1"]
-
-    asyncio.run(ask())
+    asked.skipped.unlearned([Contradiction("other.example", "drop-value x=1")])
+    assert await asked.urls() == []
+    for number in range(20):
+        learner.note(page_of(f"http://{SITE}/p?x=1&n={number}", text_of(f"{number} one")))
+        learner.note(page_of(f"http://{SITE}/p?n={number}", text_of(f"{number} other")))
+    asked.skipped.unlearned([Contradiction(SITE, "drop-value x=1")])
+    assert await asked.urls() == [f"http://{SITE}/p?x=1"]
+    [request] = asked.engine.made
+    assert request.dont_filter
+    assert request.meta["dedup_fetch"] is True
+    assert asked.crawler.stats.get_value("dedup/fetch/refetched") == 1
+    assert len(asked.skipped) == 0
 
 
-def test_the_newest_ten_thousand_skipped_requests_are_kept() -> None:
-    async def ask() -> None:
-        asked = made(taught())
-        for number in range(MAX_SKIPPED + 3):
-            asked.skipped.keep(Request(f"http://{SITE}/p?x={number}"), skip(X))
-        assert len(asked.skipped) == MAX_SKIPPED == 10_000
-        asked.skipped.unlearned([Contradiction(SITE, X)])
-        urls = await asked.urls()
-        assert (len(urls), urls[0]) == (MAX_SKIPPED, f"http://{SITE}/p?x=3")
-        assert asked.crawler.stats.get_value("dedup/fetch/not_kept") == 3
-
-    asyncio.run(ask())
+async def test_requests_to_a_mobile_host_belong_to_the_rules_of_its_site() -> None:
+    asked = made(taught())
+    asked.skipped.keep(Request(f"http://m.{SITE}/p?x=1"), skip(X))
+    asked.skipped.unlearned([Contradiction(SITE, X)])
+    assert await asked.urls() == [f"http://m.{SITE}/p?x=1"]
 
 
-def test_a_job_that_goes_on_makes_what_it_has_skipped_by_rules_that_act_no_more(
+async def test_the_newest_ten_thousand_skipped_requests_are_kept() -> None:
+    asked = made(taught())
+    for number in range(MAX_SKIPPED + 3):
+        asked.skipped.keep(Request(f"http://{SITE}/p?x={number}"), skip(X))
+    assert len(asked.skipped) == MAX_SKIPPED == 10_000
+    asked.skipped.unlearned([Contradiction(SITE, X)])
+    urls = await asked.urls()
+    assert (len(urls), urls[0]) == (MAX_SKIPPED, f"http://{SITE}/p?x=3")
+    assert asked.crawler.stats.get_value("dedup/fetch/not_kept") == 3
+
+
+async def test_a_job_that_goes_on_makes_what_it_has_skipped_by_rules_that_act_no_more(
     tmp_path: Path,
 ) -> None:
-    async def ask() -> None:
-        job = {"JOBDIR": str(tmp_path)}
-        before = made(taught(X), **job)
-        for number in range(2):
-            before.skipped.keep(Request(f"http://{SITE}/p?x={number}"), skip(X))
-        before.skipped.keep(Request(f"http://{SITE}/p?y=1"), skip("drop-parameter y"))
-        before.skipped.keep(Request(f"http://{SITE}/p?x=4", errback=lambda _: None), skip(X))
-        before.skipped.pause()
-        assert before.crawler.stats.get_value("dedup/fetch/not_kept") == 1
-        after = made(taught(X), **job)
-        after.crawler.spider.state = pickle.loads(pickle.dumps(before.crawler.spider.state))  # noqa: S301
-        after.skipped.resume()
-        assert len(after.skipped) == 3
-        after.skipped.site_read(SITE)
-        assert await after.urls() == [f"http://{SITE}/p?y=1"]
-        after.skipped.unlearned([Contradiction(SITE, X)])
-        assert len(await after.urls()) == 3
-
-    asyncio.run(ask())
+    job = {"JOBDIR": str(tmp_path)}
+    before = made(taught(X), **job)
+    for number in range(2):
+        before.skipped.keep(Request(f"http://{SITE}/p?x={number}"), skip(X))
+    before.skipped.keep(Request(f"http://{SITE}/p?y=1"), skip("drop-parameter y"))
+    before.skipped.keep(Request(f"http://{SITE}/p?x=4", errback=lambda _: None), skip(X))
+    before.skipped.pause()
+    assert before.crawler.stats.get_value("dedup/fetch/not_kept") == 1
+    after = made(taught(X), **job)
+    after.crawler.spider.state = pickle.loads(pickle.dumps(before.crawler.spider.state))  # noqa: S301
+    after.skipped.resume()
+    assert len(after.skipped) == 3
+    after.skipped.site_read(SITE)
+    assert await after.urls() == [f"http://{SITE}/p?y=1"]
+    after.skipped.unlearned([Contradiction(SITE, X)])
+    assert len(await after.urls()) == 3
 
 
 def test_a_crawl_that_is_no_job_leaves_the_state_of_its_spider_alone() -> None:

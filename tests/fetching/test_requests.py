@@ -128,28 +128,25 @@ def test_intervals_are_those_of_wilson() -> None:
     )
 
 
-def test_a_request_waits_for_the_first_one_of_its_form_until_that_is_known() -> None:
-    async def ask() -> list[str]:
-        forms, happened = FormsUnderWay(), list[str]()
+async def test_a_request_waits_for_the_first_one_of_its_form_until_that_is_known() -> None:
+    forms, happened = FormsUnderWay(), list[str]()
 
-        async def second() -> None:
-            assert await forms.wait(("site", 1), "second")
-            happened.append("second")
+    async def second() -> None:
+        assert await forms.wait(("site", 1), "second")
+        happened.append("second")
 
-        assert not await forms.wait(("site", 1), "first")
-        assert not await forms.wait(("site", 2), "other")
-        waiting = asyncio.create_task(second())
-        await asyncio.sleep(0.01)
-        forms.done("unknown")
-        forms.done("other")
-        happened.append("first")
-        forms.done("first")
-        forms.done("first")
-        await waiting
-        assert not await forms.wait(("site", 1), "third")
-        return happened
-
-    assert asyncio.run(ask()) == ["first", "second"]
+    assert not await forms.wait(("site", 1), "first")
+    assert not await forms.wait(("site", 2), "other")
+    waiting = asyncio.create_task(second())
+    await asyncio.sleep(0.01)
+    forms.done("unknown")
+    forms.done("other")
+    happened.append("first")
+    forms.done("first")
+    forms.done("first")
+    await waiting
+    assert not await forms.wait(("site", 1), "third")
+    assert happened == ["first", "second"]
 
 
 def test_without_the_setting_nothing_of_it_is_imported_or_registered() -> None:
