@@ -80,13 +80,13 @@ def paths(url: str, groups: str) -> Iterator[tuple[str, str]]:
 
 def measure(url: str, folder: Path, times: int) -> Iterator[tuple[str, int, float, float]]:
     """Ask for all pages several times: name, status, median and p99, without the first time."""
-    with dedup_serve(folder, url) as (process, address):
+    with dedup_serve(folder, url, forked=False) as (process, address):
         for name, path in paths(url, ask(address, "/groups")[2]):
             asked = [ask(address, path) for _ in range(times)]
             taken = sorted(milliseconds for _, milliseconds, _ in asked[1:])
             at = [min(int(share * len(taken)), len(taken) - 1) for share in (0.5, 0.99)]
             yield name, asked[-1][0], taken[at[0]], taken[at[1]]
-        print(f"memory of the server: {number(memory_of(process.pid))} MB")
+        print(f"memory of the server: {number(memory_of(process))} MB")
 
 
 def main() -> None:

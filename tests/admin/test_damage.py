@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-PAGES = 120
+PAGES = 60
 
 
 @cache
 def pages_of(site: str) -> list[Page]:
-    """Forty groups: a page, a page that is nearly the same, and a copy."""
+    """Twenty groups: a page, a page that is nearly the same, and a copy."""
     made = []
     for group in range(PAGES // 3):
         base = words(group, 150)

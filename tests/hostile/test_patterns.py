@@ -184,7 +184,7 @@ def _attacks(pattern: re.Pattern[Any]) -> Iterator[tuple[str, str, str]]:
     units = [*characters, *words, *_USUAL][:_MAX_UNITS]
     pairs_of_units = map("".join, product([*plain[:8], "a", " "], repeat=2))
     for start, unit in product(starts, dict.fromkeys([*units, *pairs_of_units])):
-        for end in ("", "\0", "a", *words[-2:]):
+        for end in ("", "\0", *words[-1:]):
             yield start, unit, end
 
 

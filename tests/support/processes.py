@@ -182,17 +182,31 @@ def so_within(seconds: float, sign: Callable[[], bool]) -> bool:
 
 @contextmanager
 def dedup_serve(
-    folder: Path, store: str, *options: str
-) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """Run `scrapy dedup serve`, as a user does; its process, and its address without a `/`."""
-    command = [sys.executable, "-m", "scrapy", "dedup", "serve", "--port", "0", "--json"]
-    with subprocess.Popen(
-        [*command, "--store", store, *options], stdout=subprocess.PIPE, text=True, cwd=folder
-    ) as process:
-        assert process.stdout is not None
-        printed = "".join(process.stdout.readline() for _ in range(3))
+    folder: Path, store: str, *options: str, forked: bool = True
+) -> Iterator[tuple[int, str]]:
+    """Run `scrapy dedup serve`; the id of its process, and its address without a `/`.
+
+    Args:
+        folder: in which it runs.
+        store: its URL.
+        options: more of them.
+        forked: whether it is forked, where nobody measures what a process of its own takes.
+    """
+    command = ("-m", "scrapy", "dedup", "serve", "--port", "0", "--json", "--store", store)
+    with TemporaryDirectory() as temporary:
+        printed, errors = Path(temporary, "printed"), Path(temporary, "errors")
+        printed.touch()
+        process: Fork | subprocess.Popen[bytes]
+        if forked:
+            process = Fork(folder, (*command, *options), {}, (printed, errors))
+        else:
+            with printed.open("wb") as out, errors.open("wb") as err:
+                process = subprocess.Popen(
+                    [sys.executable, *command, *options], cwd=folder, stdout=out, stderr=err
+                )
         try:
-            yield process, json.loads(printed)["url"].rstrip("/")
+            assert so_within(PATIENCE, lambda: printed.read_text().count("\n") >= 3)
+            yield process.pid, json.loads(printed.read_text())["url"].rstrip("/")
         finally:
             process.send_signal(signal.SIGINT)
-            assert process.wait(PATIENCE) == 0
+            assert process.wait(PATIENCE) == 0, errors.read_text()
