@@ -84,18 +84,6 @@ def test_texts_are_signed_under_the_scheme_of_the_settings_or_none_is(dedup: Any
     assert dedup("status", "--json").json()["scheme"]["shingle_size"] == 2
 
 
-def test_an_interrupted_rebuild_changes_nothing(dedup: Any, url: str) -> None:
-    def stop(*_: int) -> None:
-        raise KeyboardInterrupt
-
-    before = originals(url)
-    with Store.open(url) as store, pytest.raises(KeyboardInterrupt):
-        store.admin.redecide(Rules(threshold=0.6), progress=stop)
-    assert originals(url) == before
-    made = dedup("rebuild", "--threshold", "0.6", "--decide", "--json").json()
-    assert made["to_duplicate"] == 1
-
-
 def test_a_review_is_kept_through_a_rebuild(dedup: Any, url: str) -> None:
     pair = "https://a.example/1", "https://c.example/copy"
     said = dedup("review", *pair, "--different", "--note", "another\x1b[31m edition")

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 FACTOR = 8  # between the two lengths
 _MAX_RATIO = 24  # of their times; 8 is linear, 64 quadratic
 _NOT_MEASURABLE_SECONDS = 0.02
-_TRIES = 6  # on a busy machine, the first ones may be wrong
+_TRIES = 4  # on a busy machine, the first ones may be wrong
 
 
 def cpu_seconds(function: Callable[..., Any], *arguments: Any) -> float:

@@ -13,11 +13,10 @@ from hypothesis import example, given, settings, strategies as st
 
 from shingling import Rules, Scheme, canonical_words, compare, sign
 from shingling.errors import SchemeError
-from shingling.similarity import estimate, overlap
+from shingling.similarity import estimate
 from shingling.similarity.match_rule import MAX_CANDIDATES_MEASURED, MatchRule
 from shingling.similarity.measures import ranked
-from shingling.sketch import FAMILIES, fingerprint_set
-from tests.support.pages import article
+from shingling.sketch import FAMILIES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -158,23 +157,6 @@ def test_estimates_of_500_real_pairs_obey_theory(data: Path, size: int, family: 
 # What makes a page follow an original
 
 
-def test_the_most_alike_is_followed_and_among_equals_the_oldest() -> None:
-    rule = MatchRule.by(Rules(threshold=0.5))
-    text = article(2)
-    same, other = fingerprint_set(text), fingerprint_set(article(3))
-    measures = [overlap(same, other), overlap(same, same), overlap(same, same)]
-    places = [(0, 0.9), (1, 0.9), (2, 0.9)]
-    best = rule.best(places, [1, 3, 2], measures.__getitem__)
-    assert best is not None
-    assert best[0] == 2
-    assert rule.best(places, [1, 3, 2], measures.__getitem__, any_of_them=True) == (
-        1,
-        measures[1],
-    )
-    assert rule.best([(0, 0.9)], [1, 3, 2], measures.__getitem__) is None
-    assert rule.best(places, [1, 3, 2], lambda _: None) is None
-
-
 def test_the_nearest_estimates_are_measured_and_no_more_than_the_limit() -> None:
     rule = MatchRule.by(Rules(threshold=0.5, templates=False))
     estimates = np.linspace(0.2, 0.9, 100)
@@ -182,19 +164,3 @@ def test_the_nearest_estimates_are_measured_and_no_more_than_the_limit() -> None
     assert places == [*range(99, 99 - MAX_CANDIDATES_MEASURED, -1)]
     estimates = np.array([rule.min_estimate - 0.01, rule.min_estimate])
     assert ranked(estimates, rule.min_estimate, 2) == [(1, rule.min_estimate)]
-
-
-def test_methods_accept_by_supershingles_and_by_distance() -> None:
-    equal = np.zeros((3, 84), bool)
-    equal[1, :14] = equal[2, :28] = True
-    nothing = np.zeros(1, np.uint64)
-    others = np.array([0, 0b111, 0b1111], np.uint64)
-
-    def accepted(method: str) -> list[bool]:
-        rule = MatchRule.by(Rules(method=method, simhash_distance=3))
-        found: list[bool] = rule.accepts(equal, nothing, others).tolist()
-        return found
-
-    assert accepted("minhash") == [True, True, True]
-    assert accepted("megashingle") == [False, False, True]
-    assert accepted("simhash") == accepted("minhash+simhash") == [True, True, False]

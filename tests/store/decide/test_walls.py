@@ -10,20 +10,8 @@ from tests.store.decide.templates.pages import A, C, article, check, footer, hea
 if TYPE_CHECKING:
     from shingling import Store
 
-NAMES = [
-    "amber",
-    "birch",
-    "cedar",
-    "delta",
-    "ember",
-    "flint",
-    "grove",
-    "heron",
-    "iris",
-    "jasper",
-    "karst",
-    "lotus",
-]
+NAMES = ["amber", "birch", "cedar", "delta", "ember", "flint", "grove", "heron"]
+NAMES += ["iris", "jasper", "karst", "lotus"]
 WALL = article("we and our partners store information on your device")
 
 
