@@ -26,26 +26,19 @@ settings.load_profile("any machine")
 # Folders and modules by what their tests do. A fixture says it for tests elsewhere.
 _MARKERS = {
     "crawl": (
-        "cli/test_bulk_command.py",
-        "extraction/test_workers.py",
-        "plugin/faults/",
-        "plugin/projects/",
+        *("cli/test_bulk_command.py", "extraction/test_workers.py", "hostile/test_crawls.py"),
+        *("peers/test_libraries.py", "plugin/faults/", "plugin/projects/"),
+        *("repository/docs/test_how_to.py", "repository/packaging/test_wheel.py"),
         "repository/test_crawler.py",
-        "repository/docs/test_how_to.py",
-        "repository/packaging/test_wheel.py",
     ),
     "slow": (
-        "bulk/",
-        "cli/test_exchange_commands.py",
-        "hostile/files/",
-        "hostile/test_patterns.py",
-        "hostile/test_texts.py",
-        "repository/test_benchmarks.py",
-        "store/backends/test_atomic.py",
-        "store/backends/test_races.py",
-        "admin/test_damage.py",
-        "store/decide/test_reference.py",
-        "web/test_",
+        *("admin/test_damage.py", "bulk/", "cli/test_exchange_commands.py"),
+        *("extraction/hostile/test_memory.py", "extraction/hostile/test_starts.py"),
+        *("hostile/files/", "hostile/test_kills.py", "hostile/test_patterns.py"),
+        *("hostile/test_texts.py", "repository/architecture/test_without_a_room.py"),
+        *("repository/test_benchmarks.py", "store/backends/test_atomic.py"),
+        *("store/backends/test_races.py", "store/decide/test_reference.py"),
+        *("store/schema/test_upgrade.py", "web/test_"),
     ),
 }
 _FIXTURES = {"crawl": {"project"}, "data": {"data"}, "postgres": {"postgres"}}
