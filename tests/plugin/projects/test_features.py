@@ -197,7 +197,7 @@ def test_parse_with_pipelines_asks_the_store_if_there_is_one_and_changes_nothing
     item = parse(plain, f"{site}/article/0")
     assert (item["headline"], item["dedup"]["status"]) == ("No 0", "new")
     assert plain.files() == files
-    plain.crawl("articles", site)
+    plain.crawl("articles", site, "-s", "DEDUP_WORKERS=auto")
     assert started.exists(), "so that the absence of it says something"
     before, files = plain.stored(), plain.files()
     for path, status, original in (

@@ -64,8 +64,9 @@ class UserProject:
         return _checked(run_scrapy(self.folder, *arguments, **variables))
 
     def crawl(self, spider: str, site: str, *arguments: str) -> Crawl:
-        """Run a spider, and return what came of it."""
-        done = self.scrapy("crawl", spider, "-a", f"site={site}", "-O", "items.jsonl", *arguments)
+        """Run a spider, and return what came of it; workers, which take long, must be asked for."""
+        fixed = ("-a", f"site={site}", "-O", "items.jsonl", "-s", "DEDUP_WORKERS=0")
+        done = self.scrapy("crawl", spider, *fixed, *arguments)
         return Crawl(done.returncode, done.stderr, self.items())
 
     def items(self, feed: str = "items.jsonl") -> list[dict[str, Any]]:
