@@ -62,9 +62,9 @@ def session(
             yield opened
 
 
-def expected(store: Store, fulfils: Fulfils, order: str) -> list[tuple[int, int, int]]:
-    stored = {page.url: page for page in store.pages()}
-    pairs = {frozenset((one.a, one.b)) for one in store.admin.reviews()}
+def expected(
+    stored: dict[str, StoredPage], pairs: set[frozenset[str]], fulfils: Fulfils, order: str
+) -> list[tuple[int, int, int]]:
     found = defaultdict(list)
     for page in stored.values():
         if page.original is not None:
@@ -106,19 +106,21 @@ def test_lists_are_those_of_the_stored_pages(
     session: Session, chosen: dict[str, str], fulfils: Fulfils
 ) -> None:
     store = Store(session)
+    stored = {page.url: page for page in store.pages()}
+    reviewed = {frozenset((one.a, one.b)) for one in store.admin.reviews()}
     for order in ORDERS:
         rows = listed(session, {**chosen, "order": order})
         ordered = asked_of({**chosen, "order": order})
         shown = [
             (one.original.id, one.counts.duplicates, millionths(one.counts.lowest)) for one in rows
         ]
-        assert shown == expected(store, fulfils, order)
+        assert shown == expected(stored, reviewed, fulfils, order)
         assert shown
         with session.reading() as connection:
             first = groups(connection, ordered, None, 5)
             pairs = sum(one.counts.duplicates for one in rows)
             assert (first.total, first.pairs) == (len(rows), pairs)
-            for one in rows[:40]:
+            for one in rows[:10]:
                 of_one = members(connection, one.original.id, ordered)
                 assert len(of_one) == min(one.counts.duplicates, 100)
                 assert of_one[0].page == one.first
