@@ -20,7 +20,6 @@ class Command(ScrapyCommand):
     requires_project = False
     requires_crawler_process = False
     default_settings = {"LOG_ENABLED": False}  # noqa: RUF012 (Scrapy's own attribute)
-    _commands: dict[str, Subcommand]
 
     def syntax(self) -> str:
         """Arguments of `scrapy dedup`."""
@@ -41,7 +40,8 @@ class Command(ScrapyCommand):
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         """Add the sub-commands, each with Scrapy's own options as well."""
         # Only here: Scrapy calls this when it is `scrapy dedup` that runs.
-        from shingling.cli.all_commands import all_commands
+        from shingling.cli.all_commands import CommandNames, HelpAction
+        from shingling.console.subcommand import HelpGroup
 
         commands = parser.add_subparsers(
             dest="dedup_command",
@@ -49,13 +49,20 @@ class Command(ScrapyCommand):
             prog="scrapy dedup",
             help=argparse.SUPPRESS,  # the groups list them
         )
-        self._commands = all_commands()
-        groups: dict[str, argparse._ArgumentGroup] = {}
-        for command in self._commands.values():
+        groups = {title: parser.add_argument_group(title) for title in HelpGroup}
+
+        def add(command: Subcommand) -> None:
             self._add_scrapys_options(command.add_parser(commands))
-            group = groups.get(command.group) or parser.add_argument_group(command.group)
-            groups[command.group] = group
-            group._group_actions.append(commands._choices_actions[-1])
+            groups[command.group]._group_actions.append(commands._choices_actions[-1])
+
+        commands.choices = CommandNames(add)  # type: ignore[assignment]  # a container will do
+        parser.add_argument(
+            *("-h", "--help"),
+            action=HelpAction,
+            add=add,
+            default=argparse.SUPPRESS,
+            help="show this help message and exit",
+        )
         super().add_options(parser)
 
     def _add_scrapys_options(self, parser: argparse.ArgumentParser) -> None:
@@ -86,8 +93,12 @@ class Command(ScrapyCommand):
             cut = (one.partition("://") for one in args)  # a URL may hold a password
             shown = " ".join(f"{scheme}{mark}..." if mark else scheme for scheme, mark, _ in cut)
             raise UsageError(message_line(f"unrecognized arguments: {shown}"), print_help=False)
+        from shingling.cli.all_commands import all_commands, find_command
+
         if opts.dedup_command is None:
-            names = ", ".join(self._commands)
+            names = ", ".join(all_commands())
             raise UsageError(f"a command is needed: {names}", print_help=False)
+        command = find_command(opts.dedup_command)
+        assert command is not None
         assert self.settings is not None
-        self.exitcode = self._commands[opts.dedup_command].execute(opts, self.settings)
+        self.exitcode = command.execute(opts, self.settings)

@@ -148,18 +148,30 @@ def test_no_modules_import_each_other_in_a_circle(imports: list[Import], types: 
         pytest.fail(" <- ".join(name or "shingling" for name in error.args[1]))
 
 
-# What a crawl imports whose items have a text of their own
-
+# What is imported by a crawl whose items have a text of their own, and to show a page
 
 MOST_MODULES, MOST_LINES = 88, 15_500
 """More says that something was imported which such a crawl does not need."""
 
+MOST_MODULES_TO_SHOW = 86
+"""The same, of `scrapy dedup show`."""
+
 CRAWL = """
-import json, sys
-from pathlib import Path
 from tests.repository.architecture.remaining import crawl
 
 assert crawl("sqlite:///dedup.db") == {"new": 1, "exact": 1}
+"""
+
+SHOW = """
+from tests.repository.architecture.remaining import command
+
+assert [page["status"] for page in command("show", "https://a.example/", "--store", "t.db")]
+"""
+
+IMPORTED = """
+import json, sys
+from pathlib import Path
+
 files = {name: module.__file__ for name, module in sys.modules.items()
          if name.partition(".")[0] == "shingling"}
 sources = {name: file for name, file in files.items() if file.endswith(".py")}
@@ -169,19 +181,32 @@ print(json.dumps(lines))
 """
 
 
-def test_a_plain_crawl_imports_little(tmp_path: Path) -> None:
+def _imported(code: str, folder: Path) -> dict[str, int]:
+    """Lines of the modules of the package that a program has imported, by their names."""
     done = subprocess.run(
-        [sys.executable, "-c", CRAWL],
-        cwd=tmp_path,
+        [sys.executable, "-c", code + IMPORTED],
+        cwd=folder,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
     )
     assert done.returncode == 0, done.stderr
-    lines = json.loads(done.stdout.splitlines()[-1])
+    lines: dict[str, int] = json.loads(done.stdout.splitlines()[-1])
+    return lines
+
+
+def test_a_plain_crawl_imports_little(tmp_path: Path) -> None:
+    lines = _imported(CRAWL, tmp_path)
     rooms = {path.parent.name for path in (ROOT / "shingling").glob("*/commands*")}
     of_rooms = {name for name in lines if name.split(".")[1:2] and name.split(".")[1] in rooms}
     allowed = {f"shingling.{room}{end}" for room in rooms for end in ("", ".room")}
     assert of_rooms <= allowed
     assert len(lines) <= MOST_MODULES, sorted(lines)
     assert sum(lines.values()) <= MOST_LINES
+
+
+def test_a_command_imports_little(tmp_path: Path) -> None:
+    with shingling.Store.open(f"sqlite:///{tmp_path / 't.db'}") as store:
+        store.check_one("https://a.example/", "Snow closed the mountain road on Monday.")
+    lines = _imported(SHOW, tmp_path)
+    assert len(lines) <= MOST_MODULES_TO_SHOW, sorted(lines)
