@@ -1,4 +1,4 @@
-"""The rooms around the core: packages of `shingling` that have a module `room` or `commands`.
+"""The rooms around the core: packages of `shingling` that register by modules.
 
 The core imports none of them and knows none by name. What it can use of a room, the room offers as
 functions of its module `room`, by these names:
@@ -7,11 +7,10 @@ functions of its module `room`, by these names:
 - `check_settings(settings)`: raises what keeps a crawl with these settings from starting.
 - `update_settings(settings, dedup)`: adds its components to those of a crawl.
 - `finish_crawl(settings, spider)`: is called when the store of a crawl is closed.
-- `administer(session)`: makes what `Store.admin` is.
 
-Such a module imports what it needs in these functions: they are asked for in every crawl. The room
-`cli` asks in the same way for `COMMANDS` of its module or package `commands`: commands of `scrapy
-dedup`.
+Such a module imports what it needs in these functions: they are asked for in every crawl. `Store`
+asks in the same way for `StoreAdmin` of a module `store_admin`, the class of `Store.admin`, and the
+room `cli` for `COMMANDS` of a module or package `commands`: commands of `scrapy dedup`.
 
 A room names in `STANDS_ON` the rooms that it is built upon; if one of them is not there, it
 offers nothing.

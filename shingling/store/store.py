@@ -55,8 +55,8 @@ class Store:
     @cached_property
     def admin(self) -> StoreAdmin:
         """What removes pages, reviews pairs of pages, rebuilds and vacuums."""
-        (administer,) = offered("administer")
-        admin: StoreAdmin = administer(self._session)
+        (store_admin,) = offered("StoreAdmin", "store_admin")
+        admin: StoreAdmin = store_admin(self._session)
         return admin
 
     @classmethod
