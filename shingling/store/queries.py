@@ -14,7 +14,6 @@ from shingling.rules.own_fields import said_otherwise
 from shingling.rules.reasons import Reason
 from shingling.rules.rules import Rules
 from shingling.store.backends.base import damage_of
-from shingling.store.decide.decision import differing_fields
 from shingling.store.model import StoredPage, StoreStatus, from_seconds
 from shingling.store.runs import RunRecord
 from shingling.store.schema import checks
@@ -133,7 +132,7 @@ def fields_of_pair(
         return ()
     if all_of_them:
         return said_otherwise(own.fields, other.fields)
-    return differing_fields(own, other, decided or Rules())
+    return own.differing_fields(other, decided or Rules())
 
 
 def stored_pages(connection: Connection, ids: Iterable[int]) -> dict[int, StoredPage]:

@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass
 from itertools import compress
 from operator import itemgetter
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -20,7 +20,6 @@ from shingling.rules import METHODS
 from shingling.rules.reasons import Reason
 from shingling.similarity import nearest
 from shingling.similarity.match_rule import MAX_CANDIDATES_MEASURED, MatchRule
-from shingling.store.decide.decision import Decision, differing_fields
 from shingling.store.model import is_template
 from shingling.store.urls import end_alike, folders_of
 from shingling.text import (
@@ -52,6 +51,31 @@ _NUMBER = re.compile(r"\d+|[^\W\d_]+")
 
 _NEARLY_ALL = 0.7  # resemblance from which on what two texts do not share tells little
 _SAME_PAGE = 0.8  # resemblance of whole texts at which pages of a site with one title are one
+
+
+class Decision(NamedTuple):
+    """What becomes of a page.
+
+    Args:
+        status: as measured: `new`, `exact`, `near` or `skipped`.
+        original: that it is a duplicate of; None makes it one itself.
+        resemblance, containment: to its original, or the page that it was compared with.
+        compared_with: the page that decided, if that is not the original.
+        fields: names of the fields in which its item says something else.
+        reason, candidates, distance, contains, template: as in `Verdict`.
+    """
+
+    status: str
+    original: Row | None = None
+    resemblance: float | None = None
+    containment: float | None = None
+    compared_with: Row | None = None
+    fields: Sequence[str] = ()
+    reason: str | None = None
+    candidates: int = 0
+    distance: int | None = None
+    contains: str | None = None
+    template: float | None = None
 
 
 @dataclass
@@ -116,7 +140,7 @@ class Choice:
         same: list[Row] = []
         others: list[Row] = []
         for candidate in _accepted(self.row, candidates, self.rules):
-            differs = differing_fields(self.row, candidate, self.rules)
+            differs = self.row.differing_fields(candidate, self.rules)
             (others if differs else same).append(candidate)
         decision = self._most_alike(same)
         if decision is None and others:
@@ -187,7 +211,7 @@ class Choice:
     def _says_the_same(self, decision: Decision) -> bool:
         """Whether the item of the page says what that of its original says; if not, note it."""
         assert decision.original is not None
-        fields = differing_fields(self.row, decision.original, self.rules)
+        fields = self.row.differing_fields(decision.original, self.rules)
         if fields and self.without_fields is None:
             self.without_fields = decision._replace(fields=fields)
         return not fields

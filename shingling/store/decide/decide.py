@@ -11,11 +11,11 @@ from shingling.rules.reasons import Reason
 from shingling.similarity import distance as simhash_distance, nearest
 from shingling.store.decide.alike import (
     Choice,
+    Decision,
     are_same_document,
     is_only_template,
     is_version,
 )
-from shingling.store.decide.decision import Decision, differing_fields
 from shingling.store.model import DAY, Verdict, fetched_at
 from shingling.store.schema.rows import GONE
 from shingling.text import title_key
@@ -115,7 +115,7 @@ def _unchanged(row: Row, last_run: int | None, now: int, batch: Batch) -> Verdic
         if decision.original not in (None, original):
             status = decision.status
     elif original is not row and row.reason != Reason.REVIEW:
-        fields = differing_fields(row, original, batch.rules)
+        fields = row.differing_fields(original, batch.rules)
         if fields:  # it says what it did not say before
             status = row.status
             decision = decision._replace(reason=Reason.OTHER_FIELDS, fields=fields)
@@ -161,7 +161,7 @@ def _standing(row: Row, original: Row, batch: Batch) -> Decision:
     other = batch.pages.compared_with(row)
     if other is None:
         return Decision("new")
-    fields = differing_fields(row, batch.groups.original(other), batch.rules)
+    fields = row.differing_fields(batch.groups.original(other), batch.rules)
     return Decision("new", reason=row.reason, fields=fields)
 
 

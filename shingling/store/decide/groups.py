@@ -13,8 +13,7 @@ from shingling.rules import METHODS
 from shingling.rules.reasons import Reason
 from shingling.similarity.match_rule import MatchRule
 from shingling.sketch import FUNCTIONS
-from shingling.store.decide.alike import Choice, apart
-from shingling.store.decide.decision import Decision, differing_fields
+from shingling.store.decide.alike import Choice, Decision, apart
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -213,7 +212,7 @@ class Groups:
             is_other = original.text_hash != row.text_hash or original.id in excluded
             if is_other or apart(row, original, 1.0, self._texts):
                 continue
-            if not differing_fields(row, original, self._rules):
+            if not row.differing_fields(original, self._rules):
                 return Decision("exact", original, 1.0, 1.0)
         return self._nearest(row, originals, minima, excluded) or Decision(
             "skipped" if row.words < self._rules.min_words else "new"

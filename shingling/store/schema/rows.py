@@ -8,7 +8,7 @@ from functools import lru_cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from shingling.rules.own_fields import OwnFields
+from shingling.rules.own_fields import OwnFields, differing
 from shingling.store.model import FIRST_SECOND, LAST_SECOND, fetched_at
 from shingling.store.schema import fields as kinds
 from shingling.store.schema.fields import HASH_BYTES, MINIMA_BYTES, PageField, column
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sqlalchemy import RowMapping
 
     from shingling.arrays import Minima
+    from shingling.rules.rules import Rules
     from shingling.sketch import Signature
     from shingling.store.model import Page
 
@@ -121,6 +122,19 @@ class Row:
     def is_of_page_of(self, other: Row) -> bool:
         """Whether both were found on one page: documents of it are never compared."""
         return (self.source or self.url) == (other.source or other.url)
+
+    def differing_fields(self, original: Row, rules: Rules) -> tuple[str, ...]:
+        """Names of the fields for which the page is not a duplicate of an original.
+
+        See `shingling.rules.own_fields.differing`.
+        """
+        return differing(
+            self.fields,
+            original.fields,
+            same_site=self.site == original.site,
+            names=None if rules.fields == "auto" else rules.fields,
+            ignored=rules.ignore_fields,
+        )
 
     def values(self) -> tuple[object, ...]:
         """Row as the database keeps it, in the order of `COLUMNS`."""
