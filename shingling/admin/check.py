@@ -10,7 +10,7 @@ from sqlalchemy import exists, select, text
 from sqlalchemy.exc import DBAPIError
 
 from shingling.admin.transfer import FOLLOWS_NONE
-from shingling.store.decide.texts import unpacked
+from shingling.store.known import unpacked
 from shingling.store.schema.rows import COLUMNS, is_readable
 from shingling.store.schema.tables import LIVE, pages, texts
 

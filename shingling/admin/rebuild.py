@@ -18,10 +18,10 @@ from shingling.errors import BandingError, SchemeError
 from shingling.sketch import sign
 from shingling.store.decide.batch import Batch
 from shingling.store.decide.decide import place
-from shingling.store.decide.texts import read_texts, unpacked
 from shingling.store.decide.write import write_batch
 from shingling.store.index import Index
 from shingling.store.indexing import index_all
+from shingling.store.known import read_texts, unpacked
 from shingling.store.runs import add_rules, find_rules
 from shingling.store.schema.rows import ORIGINS, row_from
 from shingling.store.schema.statements import chunked

@@ -16,8 +16,8 @@ from shingling.admin.reviews import merge_reviews
 from shingling.errors import RecordError
 from shingling.sketch import Scheme
 from shingling.store.backends.base import damage_of
-from shingling.store.decide.texts import unpacked
 from shingling.store.indexing import index_all
+from shingling.store.known import unpacked
 from shingling.store.queries import run_values
 from shingling.store.schema import fields as kinds
 from shingling.store.schema.rows import COLUMNS, EXPORTED_NAMES, is_readable, url_key

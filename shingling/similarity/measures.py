@@ -147,3 +147,10 @@ def equal_supershingles(a: Minima, b: Minima) -> int:
 def distance(a: int, b: int) -> int:
     """Hamming distance of two SimHashes: how many bits differ."""
     return (a ^ b).bit_count()
+
+
+def estimated_containment(resemblance: float, a_words: int, b_words: int, size: int) -> float:
+    """Containment that an estimated resemblance means for the lengths of two texts."""
+    a, b = max(a_words - size + 1, 1), max(b_words - size + 1, 1)
+    shared = resemblance * (a + b) / (1 + resemblance)
+    return min(shared / min(a, b), 1.0)

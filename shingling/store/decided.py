@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shingling.rules import METHODS
 from shingling.rules.reasons import Reason
-from shingling.similarity import distance, estimate, overlap, standard_error
-from shingling.sketch import fingerprint_set
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -199,6 +197,10 @@ class Known(NamedTuple):
         scheme: Scheme,
     ) -> Known:
         """Measure two texts, and estimate by their signatures."""
+        # To say what decided, nothing is measured.
+        from shingling.similarity import distance, estimate, overlap
+        from shingling.sketch import fingerprint_set
+
         estimated = estimate(*signatures), distance(*(one.simhash for one in signatures))
         if a is None or b is None:
             return cls(None, None, *estimated)
@@ -211,4 +213,6 @@ class Known(NamedTuple):
     @property
     def standard_error(self) -> float:
         """Standard error of the estimate."""
+        from shingling.similarity import standard_error
+
         return standard_error(self.estimate if self.whole is None else self.whole.resemblance)

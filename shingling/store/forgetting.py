@@ -10,9 +10,8 @@ from sqlalchemy import and_, select, update
 
 from shingling.store.decide.batch import Batch
 from shingling.store.decide.write import delete_rows, write_batch
-from shingling.store.known import key_of
 from shingling.store.model import DAY
-from shingling.store.schema.rows import GONE
+from shingling.store.schema.rows import GONE, key_of
 from shingling.store.schema.site_entries import forget_site
 from shingling.store.schema.statements import chunked
 from shingling.store.schema.tables import pages

@@ -9,8 +9,8 @@ from sqlalchemy import delete, func, select, update
 
 from shingling.errors import StoreError
 from shingling.sketch import shingle_text
-from shingling.store.decide.texts import read_texts
 from shingling.store.index import keys_of_sample
+from shingling.store.known import read_texts
 from shingling.store.schema.rows import row_from
 from shingling.store.schema.tables import (
     LIVE,

@@ -1,28 +1,30 @@
-"""Pages as `check` was given them: their texts and signatures, by what they were extracted from."""
+"""What is kept of pages: their texts and signatures, also by what they were extracted from."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import zlib
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import bindparam, select
 
 from shingling.sketch import Signature
-from shingling.store.decide.texts import unpacked
+from shingling.store.backends.base import damage_of
 from shingling.store.model import Page
-from shingling.store.schema.rows import row_from, url_key
-from shingling.store.schema.statements import among, chunked
+from shingling.store.schema.rows import key_of, row_from
+from shingling.store.schema.statements import among, chunked, select_in
 from shingling.store.schema.tables import pages, texts
-from shingling.store.urls import safe_url
+from shingling.text import PreparedText
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable
 
-    from sqlalchemy import RowMapping
+    from sqlalchemy import Connection, RowMapping
 
     from shingling.sketch import Scheme
     from shingling.store.schema.rows import Row
     from shingling.store.session import Session
 
+_TEXTS = "SELECT page_id, zlib FROM texts WHERE page_id {}"
 _READ = select(pages, texts.c.zlib, texts.c.body_key)
 _BY_BODY = _READ.join_from(texts, pages).where(among(texts.c.body_key))
 _BY_URL = _READ.join_from(pages, texts, isouter=True).where(
@@ -88,6 +90,28 @@ def signature_of(row: Row, scheme: Scheme) -> Signature:
     )
 
 
-def key_of(url: str) -> bytes:
-    """Key of a URL that is not yet as the store keeps it."""
-    return url_key(safe_url(url))
+def read_texts(connection: Connection, ids: Iterable[int]) -> dict[int, PreparedText]:
+    """Texts that are kept of pages; those that cannot be read are skipped."""
+    found: dict[int, PreparedText] = {}
+    for page_id, raw in select_in(connection, _TEXTS, ids):
+        text = unpacked(raw)
+        if text is None:
+            damage_of(connection).note(f"the text of page {page_id}")
+        else:
+            found[page_id] = text
+    return found
+
+
+def read_text(connection: Connection, page_id: int) -> PreparedText | None:
+    """Text of a page, or None if it is not kept, or cannot be read."""
+    return read_texts(connection, [page_id]).get(page_id)
+
+
+def unpacked(raw: Any) -> PreparedText | None:
+    """Text as it was packed; None if it cannot be read: a zlib stream ends with a checksum."""
+    try:
+        text = PreparedText.unpacked(raw)
+        text.text  # noqa: B018 (it is unpacked now)
+    except (TypeError, ValueError, zlib.error):
+        return None
+    return text

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from shingling.sketch import Signature
     from shingling.store.backends.base import Database
 
 
@@ -139,6 +140,18 @@ class Session:
     def fitting_rules(self) -> Rules:
         """Rules that the store was opened with, or the usual ones of its index."""
         return self._given_rules or self.index.usual_rules()
+
+    def require_scheme(self, signature: Signature) -> None:
+        """Check that a signature was made under the scheme of the store.
+
+        Raises:
+            SchemeError: it was made under another one.
+        """
+        if signature.scheme != self.scheme.id:
+            raise SchemeError(
+                f"a signature of scheme {signature.scheme}, the store has {self.scheme.id}:"
+                " sign by Store.scheme"
+            )
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:

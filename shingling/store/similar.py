@@ -12,9 +12,15 @@ from sqlalchemy import bindparam, or_, select, text
 
 from shingling.errors import StoreError
 from shingling.rules import MAX_SIMHASH_DISTANCE, UNIQUENESS
-from shingling.similarity import Counts, distance as simhash_distance, measure_sets, overlap
+from shingling.similarity import (
+    Counts,
+    distance as simhash_distance,
+    estimated_containment,
+    measure_sets,
+    overlap,
+)
 from shingling.sketch import Banding, Signature, fingerprint_set
-from shingling.store.decide.texts import estimated_containment, read_text, unpacked
+from shingling.store.known import read_text, unpacked
 from shingling.store.model import Match
 from shingling.store.queries import ROWS_READ_AT_ONCE, stored_pages
 from shingling.store.schema.rows import read_minima

@@ -11,9 +11,7 @@ from sqlalchemy import func, or_, select
 from shingling.errors import StoreError
 from shingling.rooms import offered
 from shingling.rules.rules import Rules
-from shingling.store.decide.check import check_batch, require_scheme
-from shingling.store.decide.texts import read_text
-from shingling.store.known import key_of, signature_of
+from shingling.store.known import read_text, signature_of
 from shingling.store.model import Group, Match, Page, Verdict
 from shingling.store.queries import (
     SHOWN,
@@ -25,7 +23,7 @@ from shingling.store.queries import (
     stored_pages,
 )
 from shingling.store.runs import RunRecord, end_run, insert_run
-from shingling.store.schema.rows import row_from
+from shingling.store.schema.rows import key_of, row_from
 from shingling.store.schema.tables import pages
 from shingling.store.session import Session
 from shingling.store.templates import SiteCache, Templates
@@ -157,6 +155,8 @@ class Store:
             StoreUnavailableError: the database was locked or away for a minute.
             StoreError: it failed, or the store is being rebuilt; nothing of the batch is stored.
         """
+        from shingling.store.decide.check import check_batch  # whoever only looks needs none of it
+
         rules = rules or self._session.rules
         if threshold is not None:
             rules = replace(rules, threshold=threshold)
@@ -198,7 +198,7 @@ class Store:
         """
         from shingling.store.similar import similar  # a crawl does not need it
 
-        require_scheme(signature, self.scheme)
+        self._session.require_scheme(signature)
         with self._session.reading() as connection:
             return similar(self._session, connection, signature, text, threshold, limit)
 
@@ -256,7 +256,7 @@ class Store:
         """
         from shingling.store.similar import within  # a crawl does not need it
 
-        require_scheme(signature, self.scheme)
+        self._session.require_scheme(signature)
         with self._session.reading() as connection:
             return within(self._session, connection, signature, text, distance, limit)
 

@@ -17,7 +17,6 @@ import hashlib
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from shingling.errors import SchemeError
 from shingling.sketch import sign
 from shingling.store.backends.base import NeedsExclusiveWriterError, RetryableError, RetryReason
 from shingling.store.decide.alike import is_measured
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from shingling.rules.rules import Rules
-    from shingling.sketch import Scheme, Signature
+    from shingling.sketch import Signature
     from shingling.store.backends.base import Committed
     from shingling.store.model import Page, Verdict
     from shingling.store.runs import Run
@@ -65,7 +64,7 @@ def check_batch(
     Arguments and errors are those of `Store.check`; with `any_index`, an index that does not serve
     the rules is no error: pages are decided by what it finds.
     """
-    signatures = [_signature(page, session.scheme) for page in pages]
+    signatures = [_signature(page, session) for page in pages]
     signed = [
         (page, signature)
         for page, signature in zip(pages, signatures, strict=True)
@@ -115,24 +114,11 @@ def check_batch(
     return verdicts
 
 
-def _signature(page: Page, scheme: Scheme) -> Signature | None:
+def _signature(page: Page, session: Session) -> Signature | None:
     if page.signature is None:
-        return None if page.main_text is None else sign(page.main_text.text, scheme)
-    require_scheme(page.signature, scheme)
+        return None if page.main_text is None else sign(page.main_text.text, session.scheme)
+    session.require_scheme(page.signature)
     return page.signature
-
-
-def require_scheme(signature: Signature, scheme: Scheme) -> None:
-    """Check that a signature was made under a scheme.
-
-    Raises:
-        SchemeError: it was made under another one.
-    """
-    if signature.scheme != scheme.id:
-        raise SchemeError(
-            f"a signature of scheme {signature.scheme}, the store has {scheme.id}:"
-            " sign by Store.scheme"
-        )
 
 
 class Validation:

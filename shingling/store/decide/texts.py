@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import zlib
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from shingling.similarity import Overlap, overlap, unless_forged
+from shingling.similarity import Overlap, estimated_containment, overlap, unless_forged
 from shingling.sketch import fingerprint_set, shingle_text
-from shingling.store.backends.base import damage_of
 from shingling.store.index import keys_of_sample
-from shingling.store.schema.statements import select_in
+from shingling.store.known import read_texts
 from shingling.text import PreparedText, title_parts
 
 if TYPE_CHECKING:
@@ -25,8 +23,6 @@ if TYPE_CHECKING:
     from shingling.store.model import SplitText
     from shingling.store.schema.rows import Row
     from shingling.store.templates import Templates
-
-_TEXTS = "SELECT page_id, zlib FROM texts WHERE page_id {}"
 
 
 class Alike(NamedTuple):
@@ -174,37 +170,3 @@ class Texts:
             shingles = shingle_text(main_text.text, self.scheme) if long_enough else None
             self._samples[name] = [] if shingles is None else keys_of_sample(shingles, scope)
         return self._samples[name]
-
-
-def read_texts(connection: Connection, ids: Iterable[int]) -> dict[int, PreparedText]:
-    """Texts that are kept of pages; those that cannot be read are skipped."""
-    found: dict[int, PreparedText] = {}
-    for page_id, raw in select_in(connection, _TEXTS, ids):
-        text = unpacked(raw)
-        if text is None:
-            damage_of(connection).note(f"the text of page {page_id}")
-        else:
-            found[page_id] = text
-    return found
-
-
-def read_text(connection: Connection, page_id: int) -> PreparedText | None:
-    """Text of a page, or None if it is not kept, or cannot be read."""
-    return read_texts(connection, [page_id]).get(page_id)
-
-
-def unpacked(raw: Any) -> PreparedText | None:
-    """Text as it was packed; None if it cannot be read: a zlib stream ends with a checksum."""
-    try:
-        text = PreparedText.unpacked(raw)
-        text.text  # noqa: B018 (it is unpacked now)
-    except (TypeError, ValueError, zlib.error):
-        return None
-    return text
-
-
-def estimated_containment(resemblance: float, a_words: int, b_words: int, size: int) -> float:
-    """Containment that an estimated resemblance means for the lengths of two texts."""
-    a, b = max(a_words - size + 1, 1), max(b_words - size + 1, 1)
-    shared = resemblance * (a + b) / (1 + resemblance)
-    return min(shared / min(a, b), 1.0)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import bindparam, delete, text, update
 
-from shingling.store.decide.texts import read_text
+from shingling.store.known import read_text
 from shingling.store.schema.rows import COLUMNS
 from shingling.store.schema.statements import chunked, insert_rows
 from shingling.store.schema.tables import texts

@@ -12,7 +12,7 @@ from shingling.rules.own_fields import OwnFields, differing
 from shingling.store.model import FIRST_SECOND, LAST_SECOND, fetched_at
 from shingling.store.schema import fields as kinds
 from shingling.store.schema.fields import HASH_BYTES, MINIMA_BYTES, PageField, column
-from shingling.store.urls import site_of
+from shingling.store.urls import safe_url, site_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -248,3 +248,8 @@ def read_minima(raw: object) -> Minima:
 def url_key(url: str) -> bytes:
     """128-bit key of a URL: URLs may be longer than an index takes."""
     return hashlib.blake2b(url.encode("utf-8", "replace"), digest_size=16).digest()
+
+
+def key_of(url: str) -> bytes:
+    """Key of a URL that is not yet as the store keeps it."""
+    return url_key(safe_url(url))
