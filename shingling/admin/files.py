@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 import gzip
 import sys
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, cast
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, cast
 
 from shingling.admin.records import KINDS, Record
 from shingling.console.files import written_whole
@@ -14,20 +16,51 @@ from shingling.console.output import json_text
 from shingling.errors import RecordError, ShinglingError
 from shingling.extraction.lines import Line, json_lines, reading_errors, unpacked
 from shingling.extraction.tables import csv_lines, is_csv
-from shingling.store.schema.fields import BASE64
-from shingling.store.schema.rows import EXPORTED_FIELDS
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator
-
-    from shingling.store.schema.fields import Letters
+    from collections.abc import Callable, Generator, Iterable, Iterator
 
 # A field of each kind of record, which items of a feed do not have together with `record`.
 _FIELDS_OF_RECORDS = {"format", "settings", "same", "minima", "blocks", "pages"}
 
+
+class Letters(NamedTuple):
+    """A value that JSON has as letters.
+
+    Args:
+        encode: makes letters of a value.
+        decode: makes a value of letters; it raises TypeError or ValueError if it cannot.
+        expected: what letters it takes, as an error message says it.
+    """
+
+    encode: Callable[[Any], str]
+    decode: Callable[[str], Any]
+    expected: str
+
+
+def _unsigned(digits: str) -> int:
+    raw = bytes.fromhex(digits)
+    if len(raw) != 8:
+        raise ValueError
+    return int.from_bytes(raw, "big")
+
+
+_BASE64 = Letters(
+    lambda raw: binascii.b2a_base64(raw, newline=False).decode(),
+    lambda letters: base64.b64decode(letters, validate=True),
+    "in base64",
+)
+_HEXADECIMAL = Letters(bytes.hex, bytes.fromhex, "32 hexadecimal digits")
+_HEXADECIMAL_NUMBER = Letters(lambda value: f"{value:016x}", _unsigned, "16 hexadecimal digits")
+
 _LETTERS: dict[str, dict[str, Letters]] = {
-    "page": {name: one.kind.letters for name, one in EXPORTED_FIELDS.items() if one.kind.letters},
-    "template": {"blocks": BASE64},
+    "page": {
+        "fields": _BASE64,
+        "text_hash": _HEXADECIMAL,
+        "simhash": _HEXADECIMAL_NUMBER,
+        "minima": _BASE64,
+    },
+    "template": {"blocks": _BASE64},
 }
 
 

@@ -22,7 +22,6 @@ from shingling.store.decide.write import write_batch
 from shingling.store.index import Index
 from shingling.store.indexing import index_all
 from shingling.store.known import read_texts, unpacked
-from shingling.store.runs import add_rules, find_rules
 from shingling.store.schema.rows import ORIGINS, row_from
 from shingling.store.schema.statements import chunked
 from shingling.store.schema.tables import (
@@ -33,7 +32,7 @@ from shingling.store.schema.tables import (
     temporary,
     texts,
 )
-from shingling.store.session import Session
+from shingling.store.session import Session, add_rules, find_rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from shingling.errors import RecordError, ShinglingError
 from shingling.sketch import Halves, Scheme
 from shingling.store.index import Index
+from shingling.store.model import STATUSES
 from shingling.store.schema import checks
-from shingling.store.schema.rows import EXPORTED_FIELDS
+from shingling.store.schema.rows import HASH_BYTES, MINIMA_BYTES
 from shingling.store.schema.site_entries import are_entries
 
 if TYPE_CHECKING:
@@ -206,6 +207,35 @@ _STORE = {
     "texts": checks.of_type(bool),
 }
 
+_PAGE: dict[str, Check] = {
+    "id": checks.ID,
+    "url": checks.URL,
+    "site": checks.STRING,
+    "scope": checks.SCOPE,
+    "title": checks.or_none(checks.STRING),
+    "language": checks.or_none(checks.STRING),
+    "words": checks.whole_number(1, (1 << 31) - 1),
+    "status": checks.one_of("new", "exact", "near", "skipped"),
+    "last_verdict": checks.one_of(*STATUSES),
+    "reason": checks.or_none(checks.STRING),
+    "rules_id": checks.or_none(checks.ID),
+    "original_id": checks.or_none(checks.ID),
+    "original": checks.ANYTHING,  # its URL, for readers of the file
+    "compared_id": checks.or_none(checks.ID),
+    "resemblance": checks.or_none(checks.SHARE),
+    "containment": checks.or_none(checks.SHARE),
+    "first_seen": checks.TIME,
+    "last_seen": checks.TIME,
+    "run": checks.or_none(checks.ID),
+    "last_run": checks.or_none(checks.COUNT),
+    "source": checks.or_none(checks.STRING),
+    "fields": checks.or_none(checks.OWN_FIELDS),
+    "text_hash": checks.number_of_bytes(HASH_BYTES),
+    "simhash": checks.whole_number(-(1 << 63), (1 << 64) - 1),  # with a sign in the database only
+    "minima": checks.number_of_bytes(MINIMA_BYTES),
+    "text": checks.or_none(checks.MAIN_TEXT),
+}
+
 _KINDS: dict[str, dict[str, Check]] = {
     "run": {
         "id": checks.ID,
@@ -223,7 +253,7 @@ _KINDS: dict[str, dict[str, Check]] = {
         "note": checks.or_none(checks.STRING),
         "created": checks.TIME,
     },
-    "page": {name: one.check for name, one in EXPORTED_FIELDS.items() if name != "original"},
+    "page": _PAGE,
     "template": {
         "site": checks.STRING,
         "blocks": (are_entries, "blocks of a site"),
@@ -234,5 +264,5 @@ _KINDS: dict[str, dict[str, Check]] = {
 KINDS = ("store", *_KINDS)
 """The kinds of records."""
 
-PAGE_FIELDS = tuple(EXPORTED_FIELDS)
-"""The fields of an exported page, in their order; `original` is a URL, for readers of the file."""
+PAGE_FIELDS = tuple(_PAGE)
+"""The fields of an exported page, in their order."""

@@ -18,9 +18,14 @@ from shingling.sketch import Scheme
 from shingling.store.backends.base import damage_of
 from shingling.store.indexing import index_all
 from shingling.store.known import unpacked
-from shingling.store.queries import run_values
-from shingling.store.schema import fields as kinds
-from shingling.store.schema.rows import COLUMNS, EXPORTED_NAMES, is_readable, url_key
+from shingling.store.run_records import run_values
+from shingling.store.schema.rows import (
+    COLUMNS,
+    EXPORTED_NAMES,
+    SIGNED,
+    is_readable,
+    url_key,
+)
 from shingling.store.schema.site_entries import export_templates
 from shingling.store.schema.statements import insert_rows
 from shingling.store.schema.tables import (
@@ -154,7 +159,7 @@ def _exported_pages(connection: Connection, with_texts: bool) -> Iterator[Mappin
             continue
         fields = {name: row[column] for column, name in _EXPORTED_COLUMNS.items()}
         fields["original"] = row["original"]
-        fields["simhash"] = kinds.SIGNED.read(row["simhash"])
+        fields["simhash"] = SIGNED.read(row["simhash"])
         text = None if row["zlib"] is None else unpacked(row["zlib"])
         if text is None and row["zlib"] is not None:
             damage_of(connection).note(f"the text of page {row['id']}")
@@ -247,7 +252,7 @@ def _page_row(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {
         **{column: fields.get(name) for column, name in _EXPORTED_COLUMNS.items()},
         "url_key": url_key(fields["url"]),
-        "simhash": kinds.SIGNED.write(fields["simhash"]),
+        "simhash": SIGNED.write(fields["simhash"]),
     }
 
 

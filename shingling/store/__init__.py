@@ -30,9 +30,11 @@ if TYPE_CHECKING:
         StoreStatus as StoreStatus,
         Verdict as Verdict,
     )
+    from shingling.store.run_records import (
+        RunRecord as RunRecord,
+    )
     from shingling.store.runs import (
         Run as Run,
-        RunRecord as RunRecord,
     )
     from shingling.store.store import (
         Store as Store,
@@ -51,7 +53,7 @@ _MODULE_OF = {
     "Page": "model",
     "Review": "model",
     "Run": "runs",
-    "RunRecord": "runs",
+    "RunRecord": "run_records",
     "STATUSES": "model",
     "SplitText": "model",
     "Store": "store",

@@ -1,4 +1,4 @@
-"""Read pages, groups, runs and counts; nothing is changed."""
+"""Read pages, groups and counts; nothing is changed."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ from shingling.rules.reasons import Reason
 from shingling.rules.rules import Rules
 from shingling.store.backends.base import damage_of
 from shingling.store.model import StoredPage, StoreStatus, from_seconds
-from shingling.store.runs import RunRecord
-from shingling.store.schema import checks
 from shingling.store.schema.migrate import HEAD
 from shingling.store.schema.rows import (
     COLUMNS,
@@ -36,12 +34,10 @@ from shingling.store.schema.tables import (
 from shingling.store.session import read_extractors
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-    from datetime import datetime
+    from collections.abc import Iterable, Iterator
 
     from sqlalchemy import ColumnElement, Connection, RowMapping, Select, Table
 
-    from shingling.store.schema.checks import Check
     from shingling.store.session import Session
 
 ROWS_READ_AT_ONCE = 2000
@@ -61,14 +57,6 @@ SHOWN = (
 )
 _BY_ID = select(pages).where(among(pages.c.id))
 
-_RUN: dict[str, Check] = {
-    "spider": checks.STRING,
-    "started": checks.TIME,
-    "finished": checks.or_none(checks.TIME),
-    "outcome": checks.or_none(checks.STRING),
-    "counts": checks.JSON_OBJECT,
-    "settings": checks.JSON_OBJECT,
-}
 _COLUMN_OF = {shown: column for column, shown in EXPORTED_NAMES.items()}
 _SHOWN_COLUMNS = {
     one.name: _COLUMN_OF.get(one.name, one.name)
@@ -148,34 +136,6 @@ def duplicates_of(connection: Connection, page_id: int) -> list[StoredPage]:
     """Duplicates attached to an original, oldest first."""
     query = SHOWN.where(pages.c.original_id == page_id).order_by(pages.c.id)
     return [*shown_pages(connection, query)]
-
-
-def list_runs(connection: Connection, limit: int = 10) -> list[RunRecord]:
-    """Last runs, newest first, without those that cannot be read."""
-    query = select(runs).order_by(runs.c.id.desc()).limit(limit)
-    found = map(run_values, connection.execute(query).mappings())
-    return [
-        RunRecord(
-            **{
-                **values,
-                "started": from_seconds(values["started"]),
-                "finished": _time(values["finished"]),
-            }
-        )
-        for values in found
-        if values is not None
-    ]
-
-
-def _time(seconds: int | None) -> datetime | None:
-    return None if seconds is None else from_seconds(seconds)
-
-
-def run_values(row: RowMapping | Mapping[str, Any]) -> dict[str, Any] | None:
-    """Row of a run with its counts and settings as they were; None if it cannot be read."""
-    if not all(check[0](row[name]) for name, check in _RUN.items()):
-        return None
-    return {**row, **{name: json.loads(row[name]) for name in ("counts", "settings")}}
 
 
 def status_of(session: Session, connection: Connection) -> StoreStatus:

@@ -1,56 +1,20 @@
-"""Crawls and imports as the store keeps them: when they ran, and what they counted."""
+"""Crawls and imports that are under way, as the store notes them."""
 
 from __future__ import annotations
 
 import json
 import time
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import func, insert, select, text, update
+from sqlalchemy import func, insert, select, update
 
-from shingling.store.schema.tables import rules as rules_table, runs
+from shingling.store.schema.tables import runs
 from shingling.text import clean
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from sqlalchemy import Connection
-
-    from shingling.rules.rules import Rules
-
-_ADD_RULES = text(
-    f"INSERT INTO {rules_table} (parameters) VALUES (:parameters) ON CONFLICT DO NOTHING"  # noqa: S608 (ours)
-)
-
-
-@dataclass(frozen=True)
-class RunRecord:
-    """A crawl or an import, as the store keeps it.
-
-    Args:
-        id: its number.
-        spider: name of the spider; `import` and `bulk` for those commands.
-        started, finished: None if it has not ended.
-        outcome: why it ended.
-        counts: verdicts by their status, `full_keys` that were met, items that were not compared by
-            their reason (`skipped_short`), requests that were not made (`fetch_skipped`).
-        settings: those that it ran with.
-    """
-
-    id: int
-    spider: str
-    started: datetime
-    finished: datetime | None
-    outcome: str | None
-    counts: dict[str, int]
-    settings: dict[str, Any]
-
-    def as_dict(self) -> dict[str, Any]:
-        """Run with times in ISO 8601."""
-        finished = None if self.finished is None else self.finished.isoformat()
-        return {**asdict(self), "started": self.started.isoformat(), "finished": finished}
 
 
 @dataclass
@@ -97,16 +61,3 @@ def end_run(connection: Connection, run: Run, outcome: str) -> None:
 def write_counts(connection: Connection, run: int, counts: Counter[str]) -> None:
     """Record what a run has counted so far."""
     connection.execute(update(runs).where(runs.c.id == run).values(counts=json.dumps(dict(counts))))
-
-
-def find_rules(connection: Connection, rules: Rules) -> int | None:
-    """Find the number that the store keeps rules under; None if it has none."""
-    query = select(rules_table.c.id).where(rules_table.c.parameters == rules.deciding)
-    found: int | None = connection.scalar(query)
-    return found
-
-
-def add_rules(connection: Connection, rules: Rules) -> int:
-    """Give rules a number, unless they have one."""
-    connection.execute(_ADD_RULES, {"parameters": rules.deciding})
-    return find_rules(connection, rules) or 0

@@ -8,7 +8,7 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Self, TypeVar
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import insert, select, text, update
 
 from shingling.errors import (
     NoStoreError,
@@ -22,9 +22,8 @@ from shingling.rules.rules import Rules
 from shingling.sketch import Scheme
 from shingling.store.backends import database_of, parse_url
 from shingling.store.index import Index
-from shingling.store.runs import add_rules, find_rules
 from shingling.store.schema.migrate import HEAD, current_revision, require_known, upgrade
-from shingling.store.schema.tables import scheme as scheme_table
+from shingling.store.schema.tables import rules as rules_table, scheme as scheme_table
 from shingling.store.templates import SiteCache
 from shingling.text.canonical import WordsLeft
 
@@ -46,6 +45,10 @@ _INDEX = select(
     scheme_table.c.bands,
     scheme_table.c.rows,
     scheme_table.c.sampled,
+)
+
+_ADD_RULES = text(
+    f"INSERT INTO {rules_table} (parameters) VALUES (:parameters) ON CONFLICT DO NOTHING"  # noqa: S608 (ours)
 )
 
 
@@ -268,6 +271,19 @@ def read_index(connection: Connection) -> Index:
     except TypeError as error:  # a file that is cut off reads as empty values
         message = f"damaged (its index is {index}): restore a backup"
         raise StoreError(message) from error
+
+
+def find_rules(connection: Connection, rules: Rules) -> int | None:
+    """Find the number that the store keeps rules under; None if it has none."""
+    query = select(rules_table.c.id).where(rules_table.c.parameters == rules.deciding)
+    found: int | None = connection.scalar(query)
+    return found
+
+
+def add_rules(connection: Connection, rules: Rules) -> int:
+    """Give rules a number, unless they have one."""
+    connection.execute(_ADD_RULES, {"parameters": rules.deciding})
+    return find_rules(connection, rules) or 0
 
 
 def _write_scheme(connection: Connection, scheme: Scheme, index: Index) -> tuple[Scheme, Index]:

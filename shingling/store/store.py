@@ -17,12 +17,10 @@ from shingling.store.queries import (
     SHOWN,
     duplicates_of,
     fields_of_pair,
-    list_runs,
     shown_pages,
     status_of,
     stored_pages,
 )
-from shingling.store.runs import RunRecord, end_run, insert_run
 from shingling.store.schema.rows import key_of, row_from
 from shingling.store.schema.tables import pages
 from shingling.store.session import Session
@@ -35,7 +33,8 @@ if TYPE_CHECKING:
     from shingling.rules.rules import RuleValues
     from shingling.sketch import Scheme, Signature
     from shingling.store.model import SplitText, StoredPage, StoreStatus
-    from shingling.store.runs import Run, RunRecord
+    from shingling.store.run_records import RunRecord
+    from shingling.store.runs import Run
 
     Progress = Callable[[int, int], None]
 
@@ -366,6 +365,8 @@ class Store:
 
     def runs(self, limit: int = 10) -> list[RunRecord]:
         """Last runs, newest first."""
+        from shingling.store.run_records import list_runs
+
         with self._session.reading() as connection:
             return list_runs(connection, limit)
 
@@ -380,9 +381,13 @@ class Store:
             is_crawl: whether known duplicates take the place of originals that neither this crawl
                 has met nor the spider's last one that has finished.
         """
+        from shingling.store.runs import insert_run
+
         begin = partial(insert_run, spider=spider, settings=settings or {}, is_crawl=is_crawl)
         return self._session.write(begin)
 
     def finish_run(self, run: Run, outcome: str) -> None:
         """Record that a run has ended, and why."""
+        from shingling.store.runs import end_run
+
         self._session.database.write(partial(end_run, run=run, outcome=outcome))

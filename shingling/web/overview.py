@@ -10,7 +10,7 @@ from sqlalchemy import distinct, func, select
 
 from shingling.store import Store
 from shingling.store.model import from_seconds
-from shingling.store.queries import list_runs
+from shingling.store.run_records import list_runs
 from shingling.store.schema.tables import pages, site_blocks, url_rules
 from shingling.web.lists import asked_of, groups, least_alike
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from shingling.store.runs import RunRecord
+    from shingling.store.run_records import RunRecord
     from shingling.store.session import Session
 
 MAX_PERIODS = 60

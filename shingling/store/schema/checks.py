@@ -82,6 +82,7 @@ def _are_fields(value: Any) -> bool:
     return type(value) is bytes and OwnFields.unpacked(value).packed == value
 
 
+ANYTHING: Check = lambda _: True, "anything"
 OWN_FIELDS: Check = _are_fields, "digests of fields"
 JSON_OBJECT: Check = _is_json_object, "an object in JSON"
 STRING: Check = _is_storable, "a string without NUL and lone surrogates"

@@ -3,26 +3,82 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypeAlias
+
+import numpy as np
+from sqlalchemy import BigInteger, Float, Integer, LargeBinary, Text
 
 from shingling.rules.own_fields import OwnFields, differing
+from shingling.sketch import FUNCTIONS
 from shingling.store.model import FIRST_SECOND, LAST_SECOND, fetched_at
-from shingling.store.schema import fields as kinds
-from shingling.store.schema.fields import HASH_BYTES, MINIMA_BYTES, PageField, column
 from shingling.store.urls import safe_url, site_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from sqlalchemy import RowMapping
+    from sqlalchemy.types import TypeEngine
 
     from shingling.arrays import Minima
     from shingling.rules.rules import Rules
     from shingling.sketch import Signature
     from shingling.store.model import Page
+
+MINIMA_BYTES = 4 * FUNCTIONS
+HASH_BYTES = 16
+
+ROW_ID: TypeEngine[Any] = BigInteger().with_variant(Integer, "sqlite")
+"""SQL type of ids; SQLite counts up only an INTEGER PRIMARY KEY."""
+
+Origin: TypeAlias = Literal["extracted", "signature", "decision", ""]
+"""Where a value comes from: the body of a page, its signature, or deciding it."""
+
+
+class Stored(NamedTuple):
+    """A value that the database has in another form than `Row`."""
+
+    write: Callable[[Any], Any]
+    read: Callable[[Any], Any]
+
+
+# Databases have no unsigned numbers.
+SIGNED = Stored(
+    lambda value: value - (1 << 64) if value >= 1 << 63 else value, lambda value: value % (1 << 64)
+)
+LITTLE_ENDIAN = Stored(
+    lambda minima: minima.astype("<u4", copy=False).tobytes(),
+    lambda raw: np.frombuffer(raw, dtype="<u4"),
+)
+
+
+class PageField(NamedTuple):
+    """What becomes of one field of a page.
+
+    Args:
+        sql: type of its column.
+        origin: where its value comes from.
+        nullable: whether it may be None.
+        stored: how the database has it, if not as it is.
+    """
+
+    sql: TypeEngine[Any]
+    origin: Origin = ""
+    nullable: bool = False
+    stored: Stored | None = None
+
+
+def _column(
+    sql: TypeEngine[Any],
+    origin: Origin = "",
+    *,
+    nullable: bool = False,
+    stored: Stored | None = None,
+) -> Any:
+    """Field of a dataclass that has a column of its own; the arguments are those of `PageField`."""
+    return field(metadata={"page": PageField(sql, origin, nullable, stored)})
 
 
 GONE = 0
@@ -41,44 +97,44 @@ class Keyed(NamedTuple):
 class Row:
     """One row of `pages`, and what the database finds it by (None: nothing).
 
-    This is the table of fields: columns, exports, imports and rebuilds are derived from it.
+    This is the table of fields: columns and rebuilds are derived from it.
     """
 
-    id: int = column(kinds.ID)
-    scope: str = column(kinds.SCOPE)
-    url: str = column(kinds.URL)
-    url_key: bytes = column(kinds.HASH)  # hash of the URL
-    site: str = column(kinds.STRING)
-    title: str | None = column(kinds.STRING, "extracted", nullable=True)
-    language: str | None = column(kinds.STRING, "extracted", nullable=True)
-    words: int = column(kinds.WORDS, "signature")
-    text_hash: bytes = column(kinds.HASH, "signature")
-    minima: Minima = column(kinds.MINIMA, "signature")  # noqa: RUF009 (no default)
-    simhash: int = column(kinds.SIMHASH, "signature")
+    id: int = _column(ROW_ID)
+    scope: str = _column(Text())
+    url: str = _column(Text())
+    url_key: bytes = _column(LargeBinary(HASH_BYTES))  # hash of the URL
+    site: str = _column(Text())
+    title: str | None = _column(Text(), "extracted", nullable=True)
+    language: str | None = _column(Text(), "extracted", nullable=True)
+    words: int = _column(Integer(), "signature")
+    text_hash: bytes = _column(LargeBinary(HASH_BYTES), "signature")
+    minima: Minima = _column(LargeBinary(MINIMA_BYTES), "signature", stored=LITTLE_ENDIAN)  # noqa: RUF009 (no default)
+    simhash: int = _column(BigInteger(), "signature", stored=SIGNED)
     # Where the page stands: new, exact, near or skipped.
-    status: str = column(kinds.STATUS, "decision")
-    last_verdict: str = column(kinds.VERDICT, "decision")
+    status: str = _column(Text(), "decision")
+    last_verdict: str = _column(Text(), "decision")
     # None: the page is an original.
-    original_id: int | None = column(kinds.ID, "decision", nullable=True)
+    original_id: int | None = _column(ROW_ID, "decision", nullable=True)
     # To the page that decided: the original, or that of `compared_id`.
-    resemblance: float | None = column(kinds.SHARE, "decision", nullable=True)
-    containment: float | None = column(kinds.SHARE, "decision", nullable=True)
-    first_seen: int = column(kinds.TIME)
-    last_seen: int = column(kinds.TIME)
+    resemblance: float | None = _column(Float(), "decision", nullable=True)
+    containment: float | None = _column(Float(), "decision", nullable=True)
+    first_seen: int = _column(BigInteger())
+    last_seen: int = _column(BigInteger())
     # The run that stored the page first.
-    run_id: int | None = column(kinds.ID, nullable=True)
+    run_id: int | None = _column(ROW_ID, nullable=True)
     # URL of the page that this is an item of; None: it is a page.
-    source: str | None = column(kinds.STRING, nullable=True)
+    source: str | None = _column(Text(), nullable=True)
     # Own fields of the item, packed; None if there is no item, or it says nothing.
-    fields: bytes | None = column(kinds.FIELDS, nullable=True)
+    fields: bytes | None = _column(LargeBinary(), nullable=True)
     # The run that has met the page last, or GONE.
-    last_run_id: int | None = column(kinds.RUN, nullable=True)
+    last_run_id: int | None = _column(ROW_ID, nullable=True)
     # Why the page stands as it does: `Verdict.reason`.
-    reason: str | None = column(kinds.STRING, "decision", nullable=True)
+    reason: str | None = _column(Text(), "decision", nullable=True)
     # The page that resemblance and containment are to, if it is not the original.
-    compared_id: int | None = column(kinds.ID, "decision", nullable=True)
+    compared_id: int | None = _column(ROW_ID, "decision", nullable=True)
     # By which rules the page was decided when it was met last.
-    rules_id: int | None = column(kinds.ID, "decision", nullable=True)
+    rules_id: int | None = _column(ROW_ID, "decision", nullable=True)
     stored: bool = True
     indexed: Keyed | None = None
 
@@ -143,7 +199,7 @@ class Row:
             values[place] = form.write(values[place])
         return tuple(values)
 
-    def take(self, origin: kinds.Origin, other: Page | Signature) -> None:
+    def take(self, origin: Origin, other: Page | Signature) -> None:
         """Take over the values that come from a body, or a signature."""
         for name in ORIGINS[origin]:
             setattr(self, name, getattr(other, name))
@@ -159,22 +215,7 @@ COLUMNS = tuple(PAGE_FIELDS)
 EXPORTED_NAMES = {"run_id": "run", "last_run_id": "last_run"}
 """What exports and `StoredPage` call a field, if not by the name of its column."""
 
-_EXPORTABLE = {
-    **{EXPORTED_NAMES.get(name, name): one for name, one in PAGE_FIELDS.items()},
-    "original": PageField(kinds.URL, nullable=True),  # of the page that `original_id` names
-    "text": PageField(kinds.MAIN_TEXT, nullable=True),  # of the table `texts`
-}
-_EXPORTED = (
-    *("id", "url", "site", "scope", "title", "language", "words"),
-    *("status", "last_verdict", "reason", "rules_id"),
-    *("original_id", "original", "compared_id", "resemblance", "containment"),
-    *("first_seen", "last_seen", "run", "last_run", "source", "fields"),
-    *("text_hash", "simhash", "minima", "text"),
-)
-EXPORTED_FIELDS: dict[str, PageField] = {name: _EXPORTABLE[name] for name in _EXPORTED}
-"""The fields of an exported page by their names, in their order."""
-
-ORIGINS: dict[kinds.Origin, tuple[str, ...]] = {
+ORIGINS: dict[Origin, tuple[str, ...]] = {
     origin: tuple(name for name, one in PAGE_FIELDS.items() if one.origin == origin)
     for origin in ("extracted", "signature", "decision")
 }
@@ -183,14 +224,14 @@ ORIGINS: dict[kinds.Origin, tuple[str, ...]] = {
 _NO_VALUES = dict.fromkeys(COLUMNS)
 _column_values = attrgetter(*COLUMNS)
 _CONVERTED = tuple(
-    (place, one.kind.stored) for place, one in enumerate(PAGE_FIELDS.values()) if one.kind.stored
+    (place, one.stored) for place, one in enumerate(PAGE_FIELDS.values()) if one.stored
 )
 _LENGTHS = {
     COLUMNS.index("minima"): MINIMA_BYTES,
     **{COLUMNS.index(name): HASH_BYTES for name in ("text_hash", "url_key")},
 }
 _TIMES = [COLUMNS.index(name) for name in ("first_seen", "last_seen")]
-_TYPES = tuple((one.kind.sql.python_type, one.nullable) for one in PAGE_FIELDS.values())
+_TYPES = tuple((one.sql.python_type, one.nullable) for one in PAGE_FIELDS.values())
 
 extracted = attrgetter(*ORIGINS["extracted"])
 """Values of a page or a row that were extracted from its body."""
@@ -240,7 +281,7 @@ def _are_possible(types: tuple[type, ...]) -> bool:
 def read_minima(raw: object) -> Minima:
     """Decode stored minima: uint32[84]; those that cannot be read are like no other."""
     whole = type(raw) is bytes and len(raw) == MINIMA_BYTES
-    minima: Minima = kinds.LITTLE_ENDIAN.read(raw if whole else b"\xff" * MINIMA_BYTES)
+    minima: Minima = LITTLE_ENDIAN.read(raw if whole else b"\xff" * MINIMA_BYTES)
     return minima
 
 

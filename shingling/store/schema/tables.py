@@ -22,8 +22,7 @@ from sqlalchemy import (
     text,
 )
 
-from shingling.store.schema.fields import ROW_ID
-from shingling.store.schema.rows import PAGE_FIELDS
+from shingling.store.schema.rows import PAGE_FIELDS, ROW_ID
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,7 +65,7 @@ _TEMPORARY = ["TEMPORARY"]
 
 def _page_columns() -> Iterator[Column[Any]]:
     for name, one in PAGE_FIELDS.items():
-        yield Column(name, one.kind.sql, primary_key=name == "id", nullable=one.nullable)
+        yield Column(name, one.sql, primary_key=name == "id", nullable=one.nullable)
 
 
 def _partial_index(name: str, *columns: Column[Any], where: str) -> None:
