@@ -1,6 +1,6 @@
 """The commands of `scrapy dedup`: those that rooms offer.
 
-To run one, rooms are imported until it is found; the help needs all of them. A module of commands
+To run one, modules are imported until it is found; the help needs all of them. A module of commands
 imports what takes long where it is used.
 """
 
@@ -26,7 +26,7 @@ def all_commands() -> dict[str, Subcommand]:
 
 
 def find_command(name: str) -> Subcommand | None:
-    """Find a command: among those of this room, then in one room after the other."""
+    """Find a command: among those of this room, then in those of one room after the other."""
     found = chain(own.COMMANDS, _offered())
     return next((command for command in found if command.name == name), None)
 

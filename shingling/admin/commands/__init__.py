@@ -1,5 +1,5 @@
 """The commands of the administration."""
 
-from shingling.admin.commands import rebuild, transfer, upkeep
+from shingling.console.subcommand import CommandsOfModules
 
-COMMANDS = (*upkeep.COMMANDS, *rebuild.COMMANDS, *transfer.COMMANDS)
+COMMANDS = CommandsOfModules(__name__, "upkeep", "rebuild", "transfer")

@@ -1,5 +1,5 @@
 """The commands that look at a store, and at files."""
 
-from shingling.cli.commands import compare, pages, similar
+from shingling.console.subcommand import CommandsOfModules
 
-COMMANDS = (*pages.COMMANDS, *similar.COMMANDS, *compare.COMMANDS)
+COMMANDS = CommandsOfModules(__name__, "pages", "similar", "compare")

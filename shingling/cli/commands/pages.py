@@ -184,13 +184,13 @@ def _explained(page: StoredPage, split: SplitText, store: Store) -> Explained | 
 
 
 def _print_page(page: StoredPage, options: CommandOptions, store: Store) -> None:
-    from shingling.store.decided import why
-
     split = store.split_text(page)
     measured = {"resemblance": page.resemblance, "containment": page.containment}
     columns = {**_columns(page, split), **measured, "fields": ", ".join(page.fields)}
     columns["threshold"] = None
     if page.resemblance is not None or page.reason is not None:
+        from shingling.store.decided import why
+
         columns["decided"] = why(page)
     rows = [
         (name.replace("_", " "), _cell(name, value))
