@@ -19,8 +19,7 @@ from benchmarks.growth_pages import SCHEME, text_of
 from shingling import Page, Signature, Store
 from shingling.sketch import FUNCTIONS
 from shingling.store.schema.rows import COLUMNS, Row, url_key
-from shingling.store.schema.statements import insert_rows
-from shingling.store.schema.tables import pages as pages_table, reviews, texts
+from shingling.store.schema.tables import insert_rows, pages as pages_table, reviews, texts
 from shingling.store.session import Session
 
 if TYPE_CHECKING:

@@ -23,10 +23,10 @@ from shingling.store.index import Index
 from shingling.store.indexing import index_all
 from shingling.store.known import read_texts, unpacked
 from shingling.store.schema.rows import ORIGINS, row_from
-from shingling.store.schema.statements import chunked
 from shingling.store.schema.tables import (
     LIVE,
     NEXT,
+    chunked,
     pages,
     scheme as scheme_table,
     temporary,

@@ -11,7 +11,7 @@ from shingling.store.index import Index
 from shingling.store.model import STATUSES
 from shingling.store.schema import checks
 from shingling.store.schema.rows import HASH_BYTES, MINIMA_BYTES
-from shingling.store.schema.site_entries import are_entries
+from shingling.store.templates import are_entries
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -14,8 +14,7 @@ from shingling.store.decide.decide import place
 from shingling.store.decide.write import write_batch
 from shingling.store.model import Review, from_seconds
 from shingling.store.schema.rows import url_key
-from shingling.store.schema.statements import chunked
-from shingling.store.schema.tables import reviews
+from shingling.store.schema.tables import chunked, reviews
 from shingling.store.urls import safe_url
 from shingling.text import clean
 

@@ -6,6 +6,8 @@ import json
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import and_, bindparam, case, exists, func, insert, select, update
@@ -26,9 +28,8 @@ from shingling.store.schema.rows import (
     is_readable,
     url_key,
 )
-from shingling.store.schema.site_entries import export_templates
-from shingling.store.schema.statements import insert_rows
 from shingling.store.schema.tables import (
+    insert_rows,
     pages,
     reviews,
     rules,
@@ -38,6 +39,7 @@ from shingling.store.schema.tables import (
     texts,
 )
 from shingling.store.session import read_index
+from shingling.store.templates import merge_newest
 from shingling.text import pack
 
 if TYPE_CHECKING:
@@ -104,7 +106,7 @@ def export(session: Session, *, with_texts: bool = True) -> Generator[Record]:
             run = page.fields["run"]
             yield page._replace(fields={**page.fields, "run": run if run in known_runs else None})
         if header.texts:
-            for site, blocks in export_templates(connection):
+            for site, blocks in _exported_templates(connection):
                 yield Record("template", {"site": site, "blocks": blocks})
         yield Record("end", {"pages": number})
 
@@ -165,6 +167,17 @@ def _exported_pages(connection: Connection, with_texts: bool) -> Iterator[Mappin
             damage_of(connection).note(f"the text of page {row['id']}")
         fields["text"] = None if text is None else text.text
         yield {name: fields[name] for name in names}
+
+
+def _exported_templates(connection: Connection) -> Iterator[tuple[str, bytes]]:
+    """Yield the sites of which something is known, and what."""
+    query = select(site_blocks.c.site, site_blocks.c.entries)
+    ordered = query.order_by(site_blocks.c.site, site_blocks.c.id)
+    with connection.execute(ordered.execution_options(yield_per=_ROWS_READ_AT_ONCE)) as result:
+        for site, rows in groupby(result, key=itemgetter(0)):
+            merged = merge_newest(raw for _, raw in rows)
+            if len(merged):
+                yield site, merged.tobytes()
 
 
 def restore(session: Session, header: Header, records: Iterable[Record]) -> Counter[str] | None:

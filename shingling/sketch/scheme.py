@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from shingling.errors import SchemeError
 from shingling.sketch.minhash import FAMILIES
 from shingling.sketch.shingles import UNITS
-from shingling.sketch.simhash import Idf, SimhashFeatures
+from shingling.sketch.simhash import SimhashFeatures
 from shingling.text import Canonicaliser
 from shingling.text.languages import describe_stop_words
 
@@ -128,6 +128,8 @@ class Scheme:
         if isinstance(values.get("simhash"), dict):
             features = dict(values["simhash"])
             if isinstance(features.get("idf"), dict):
+                from shingling.sketch.idf import Idf  # few schemes have one
+
                 features["idf"] = _construct(Idf, features["idf"], "simhash.idf.")
             values["simhash"] = _construct(SimhashFeatures, features, "simhash.")
         return _construct(cls, values, "")

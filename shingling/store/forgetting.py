@@ -6,15 +6,13 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from sqlalchemy import and_, select, update
+from sqlalchemy import and_, delete, select, update
 
 from shingling.store.decide.batch import Batch
 from shingling.store.decide.write import delete_rows, write_batch
 from shingling.store.model import DAY
 from shingling.store.schema.rows import GONE, key_of
-from shingling.store.schema.site_entries import forget_site
-from shingling.store.schema.statements import chunked
-from shingling.store.schema.tables import pages
+from shingling.store.schema.tables import chunked, pages, site_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -96,7 +94,8 @@ def forget(session: Session, chosen: Chosen, rules: Rules | None = None) -> int:
         part = ids[start : start + _MAX_REMOVED_AT_ONCE]
         removed += session.write(partial(remove_rows, ids=part), alone=True)
     if chosen.site is not None and chosen.run is None and chosen.older_than is None:
-        session.database.write(partial(forget_site, site=chosen.site), alone=True)
+        templates = delete(site_blocks).where(site_blocks.c.site == chosen.site)
+        session.database.write(lambda connection: connection.execute(templates), alone=True)
     return removed
 
 

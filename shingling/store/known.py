@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import bindparam, select
 
-from shingling.sketch import Signature
 from shingling.store.backends.base import damage_of
 from shingling.store.model import Page
 from shingling.store.schema.rows import key_of, row_from
-from shingling.store.schema.statements import among, chunked, select_in
-from shingling.store.schema.tables import pages, texts
+from shingling.store.schema.tables import among, chunked, pages, select_in, texts
 from shingling.text import PreparedText
 
 if TYPE_CHECKING:
@@ -20,7 +18,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, RowMapping
 
-    from shingling.sketch import Scheme
+    from shingling.sketch import Scheme, Signature
     from shingling.store.schema.rows import Row
     from shingling.store.session import Session
 
@@ -81,6 +79,8 @@ def _checked_page(values: RowMapping, session: Session) -> Page | None:
 
 def signature_of(row: Row, scheme: Scheme) -> Signature:
     """Signature of a stored page."""
+    from shingling.sketch import Signature
+
     return Signature(
         minima=row.minima,
         simhash=row.simhash,

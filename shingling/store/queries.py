@@ -22,8 +22,9 @@ from shingling.store.schema.rows import (
     is_readable,
     row_from,
 )
-from shingling.store.schema.statements import among, chunked
 from shingling.store.schema.tables import (
+    among,
+    chunked,
     full,
     pages,
     reviews,

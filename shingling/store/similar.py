@@ -24,8 +24,7 @@ from shingling.store.known import read_text, unpacked
 from shingling.store.model import Match
 from shingling.store.queries import ROWS_READ_AT_ONCE, stored_pages
 from shingling.store.schema.rows import read_minima
-from shingling.store.schema.statements import chunked
-from shingling.store.schema.tables import LIVE, pages, texts
+from shingling.store.schema.tables import LIVE, chunked, pages, texts
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence

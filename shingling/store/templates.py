@@ -7,8 +7,9 @@ seen under four titles, so that no single page, and no two that quote it, make t
 another one says. Of a block seen under one title so far, the store keeps that title. A page
 teaches nothing by what it shares with one that it is a copy of.
 
-Entries are added in rows, one for each batch that has met something new; many rows of a site are
-merged into one, in which the oldest blocks that have not become template give way.
+The table `site_blocks` has packed entries of block and title. They are added in rows, one for each
+batch that has met something new; many rows of a site are merged into one, in which the oldest
+blocks that have not become template give way.
 """
 
 from __future__ import annotations
@@ -23,15 +24,7 @@ import numpy as np
 from sqlalchemy import bindparam, delete, insert
 
 from shingling.store.model import SplitText
-from shingling.store.schema.site_entries import (
-    MAX_OTHER_BLOCKS,
-    TEMPLATE,
-    KnownSite,
-    merge_newest,
-    pack_entries,
-)
-from shingling.store.schema.statements import select_in
-from shingling.store.schema.tables import site_blocks
+from shingling.store.schema.tables import select_in, site_blocks
 from shingling.store.urls import site_of
 from shingling.text import (
     title_key,
@@ -43,9 +36,17 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from shingling.arrays import Hashes, Numbers, Records
     from shingling.store.model import Page
     from shingling.store.schema.rows import Row
     from shingling.text import PreparedText
+
+MAX_TEMPLATE_BLOCKS = 32_768  # of a site
+MAX_OTHER_BLOCKS = 8192  # of a site, which may become template
+TEMPLATE = 0  # in place of a title
+
+_ENTRY = np.dtype([("block", "<u8"), ("title", "<u4")])
+_BLOCKS_A_SITE = 64  # that a site is counted with besides its own, for what it takes
 
 _PARAGRAPH = 100  # characters from which on a block is one
 # A key becomes template after two titles; three chained keys mean six titles are needed: the
@@ -66,6 +67,61 @@ _TAKE_OUT = (
     .where(site_blocks.c.site == bindparam("of"))
     .returning(site_blocks.c.id, site_blocks.c.entries)
 )
+
+
+class KnownSite:
+    """What is stored of a site: the title of each block, in sorted arrays.
+
+    Args:
+        rows: of the table `site_blocks`, oldest first.
+
+    Attributes:
+        rows: their ids.
+    """
+
+    def __init__(self, rows: Sequence[tuple[int, bytes]] = ()) -> None:
+        self.rows = [row_id for row_id, _ in rows]
+        entries = merge_entries(raw for _, raw in rows)
+        self._hold(entries["block"], entries["title"])
+
+    def _hold(self, blocks: Hashes, titles: Numbers) -> None:
+        """Hold entries, of which the last one counts if a block has two."""
+        order = np.argsort(blocks, kind="stable")
+        ordered = blocks[order]
+        is_last = np.ones(len(order), np.bool_)
+        np.not_equal(ordered[1:], ordered[:-1], out=is_last[:-1])
+        self._blocks, self._titles = ordered[is_last], titles[order[is_last]]
+
+    @property
+    def stamp(self) -> tuple[int, int]:
+        """Number of the rows, and sum of their ids: it changes with every change of the rows."""
+        return len(self.rows), sum(self.rows)
+
+    @property
+    def size(self) -> int:
+        """Blocks that are held, for the memory that they take."""
+        return len(self._blocks) + _BLOCKS_A_SITE
+
+    def titles(self, blocks: Sequence[int]) -> list[int | None]:
+        """Title that each block is stored with, or None."""
+        found: list[int | None] = [None] * len(blocks)
+        if len(self._blocks):
+            wanted = np.array(blocks, dtype=np.uint64)
+            places = np.minimum(self._blocks.searchsorted(wanted), len(self._blocks) - 1)
+            there = (self._blocks[places] == wanted).nonzero()[0]
+            titles = self._titles[places[there]]
+            for at, title in zip(there.tolist(), titles.tolist(), strict=True):
+                found[at] = title
+        return found
+
+    def add(self, learned: dict[int, int], rows: Sequence[int]) -> None:
+        """Add what was learned, and is stored now, in rows with these ids."""
+        self.rows = [*rows]
+        if learned:
+            blocks = np.fromiter(learned, np.uint64, len(learned))
+            titles = np.fromiter(learned.values(), np.uint32, len(learned))
+            joined = np.concatenate((self._blocks, blocks))
+            self._hold(joined, np.concatenate((self._titles, titles)))
 
 
 class SiteCache:
@@ -302,3 +358,35 @@ def _keys_of(page: Page) -> list[int]:
 def _number(row: Row, title: int) -> int:
     """Title that stands for a page whose own says nothing: its text under that title."""
     return int.from_bytes(row.text_hash[:4], "little") ^ (title >> 32) or 1
+
+
+def pack_entries(entries: dict[int, int]) -> bytes:
+    """Titles by block as the table keeps them."""
+    return np.array([*entries.items()], dtype=_ENTRY).tobytes()
+
+
+def merge_entries(rows: Iterable[bytes]) -> Records:
+    """One entry a block, in the order in which they were seen; one with two titles is template.
+
+    Rows that are no entries, in a damaged store, are left out.
+    """
+    entries = np.frombuffer(b"".join(filter(are_entries, rows)), dtype=_ENTRY)
+    _, first, place = np.unique(entries["block"], return_index=True, return_inverse=True)
+    merged = entries[first]
+    differs = entries["title"] != merged["title"][place]
+    merged["title"][place[differs]] = TEMPLATE
+    return merged[np.argsort(first)]
+
+
+def merge_newest(rows: Iterable[bytes]) -> Records:
+    """Merge rows of a site into one, without the oldest of too many blocks."""
+    entries = merge_entries(rows)
+    is_template = entries["title"] == TEMPLATE
+    template, other = np.flatnonzero(is_template), np.flatnonzero(~is_template)
+    gone = np.concatenate([template[:-MAX_TEMPLATE_BLOCKS], other[:-MAX_OTHER_BLOCKS]])
+    return np.delete(entries, gone)
+
+
+def are_entries(raw: object) -> bool:
+    """Whether a value may be what the store keeps of a site."""
+    return type(raw) is bytes and len(raw) > 0 and len(raw) % _ENTRY.itemsize == 0

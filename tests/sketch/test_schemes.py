@@ -26,7 +26,7 @@ from shingling.sketch import (
     word_hashes,
 )
 from shingling.sketch.minhash import POLYNOMIALS, crc_values
-from shingling.sketch.simhash import word_weights
+from shingling.sketch.idf import word_weights
 from shingling.text import Canonicaliser
 
 _KNOWN: list[dict[str, Any]] = json.loads(

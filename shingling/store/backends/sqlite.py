@@ -16,7 +16,6 @@ from sqlalchemy.pool import StaticPool
 
 from shingling.errors import StoreError
 from shingling.store.backends.base import MAX_WAIT_SECONDS, Database, RetryReason
-from shingling.store.backends.recent import Recent, RecentPostings, SqlitePostings
 from shingling.store.schema.tables import temporary
 
 if TYPE_CHECKING:
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from sqlalchemy.exc import DBAPIError
 
     from shingling.store.backends.base import Postings, TextHash
+    from shingling.store.backends.recent import Recent
 
 _T = TypeVar("_T")
 BUSY_TIMEOUT_SECONDS = 1.0  # of one statement; then Database.write tries again
@@ -117,6 +117,8 @@ class SqliteDatabase(Database):
 
     def postings(self, connection: Connection, table: Table) -> Postings:
         """Table of keys, together with its recent entries if it stays."""
+        from shingling.store.backends.recent import Recent, RecentPostings, SqlitePostings
+
         if table.metadata is temporary:
             return SqlitePostings(connection, table)
         recent = self._recent.setdefault(table.name, Recent(table.name))

@@ -6,7 +6,7 @@ from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any
 
 from shingling.store.schema.rows import COLUMNS, row_of
-from shingling.store.schema.statements import select_in
+from shingling.store.schema.tables import select_in
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import exists, or_, select
 
 from shingling.store.backends.base import NeedsExclusiveWriterError
-from shingling.store.schema.statements import among, chunked
-from shingling.store.schema.tables import reviews
+from shingling.store.schema.tables import among, chunked, reviews
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -9,8 +9,7 @@ from sqlalchemy import bindparam, delete, text, update
 
 from shingling.store.known import read_text
 from shingling.store.schema.rows import COLUMNS
-from shingling.store.schema.statements import chunked, insert_rows
-from shingling.store.schema.tables import texts
+from shingling.store.schema.tables import chunked, insert_rows, texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given, settings, strategies as st
 
-import shingling.store.schema.site_entries
 import shingling.store.templates
 from shingling import Page, Rules, Store
 from tests.store.decide.templates.pages import (
@@ -273,8 +272,8 @@ def test_rows_of_a_site_are_merged_and_have_so_many_blocks_at_most(
     store: Store, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(shingling.store.templates, "_MAX_ROWS", 8)
-    monkeypatch.setattr(shingling.store.schema.site_entries, "MAX_TEMPLATE_BLOCKS", 10)
-    monkeypatch.setattr(shingling.store.schema.site_entries, "MAX_OTHER_BLOCKS", 20)
+    monkeypatch.setattr(shingling.store.templates, "MAX_TEMPLATE_BLOCKS", 10)
+    monkeypatch.setattr(shingling.store.templates, "MAX_OTHER_BLOCKS", 20)
     rows, merged = [], []
     for at in range(40):
         around = footer(f"seen twice {at // 2}")[:2]
