@@ -1,26 +1,24 @@
 """What an item says besides its URL, HTML and text, and what of it keeps the item.
 
-The store keeps the name of each field with a digest of its value, never the value.
+`values` reads it. The store keeps the name of each field with a digest of its value, never the
+value.
 """
 
 from __future__ import annotations
 
 import hashlib
-import time
 from functools import cached_property, lru_cache
 from io import BytesIO
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
-
-from shingling.rules.values import TAKEN, UNREAD, Moment, Reader, Said, encoded, joined
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Mapping
 
 HASH_BYTES = 4
-MAX_FIELDS = 64  # of one item; the others count as one
 REST = "(other fields)"
+TAKEN = "\3"  # stands for a time that was taken while the item was made
+UNREADABLE = bytes(HASH_BYTES)
 
-_UNREADABLE = bytes(HASH_BYTES)
 _MAX_NAME_BYTES = 100
 
 
@@ -45,7 +43,7 @@ class Digest(NamedTuple):
         What could not be read is equal to nothing. Times that were taken while their items were
         made are equal, but for two at second 0: of departures, say.
         """
-        if other is None or _UNREADABLE in (self.value, other.value):
+        if other is None or UNREADABLE in (self.value, other.value):
             return False
         if self.value == other.value:
             return True
@@ -68,7 +66,7 @@ class OwnFields(dict[str, Digest]):
 
     def as_document(self, texts: Collection[str]) -> OwnFields:
         """Fields of a document: without its texts, given by the names of their fields."""
-        texts = {*map(_short, texts)}
+        texts = {*map(short_name, texts)}
         kept = {name: one for name, one in self.items() if name not in texts}
         return OwnFields(kept, is_document=True)
 
@@ -94,7 +92,7 @@ class OwnFields(dict[str, Digest]):
                 value, number = raw.read(HASH_BYTES), raw.read(HASH_BYTES if flags & 4 else 0)
                 digests[name] = Digest(value, number, bool(flags & 1), bool(flags & 2))
         except (IndexError, UnicodeDecodeError):
-            digests[REST] = Digest(_UNREADABLE)
+            digests[REST] = Digest(UNREADABLE)
         return cls(digests, is_document=is_document)
 
     @property
@@ -127,14 +125,16 @@ def differing(
         names: fields that count instead, in both directions; None: by the rule above.
         ignored: fields that say nothing.
     """
-    if names is None and (item is None or (item == original and _UNREADABLE not in item)):
+    if names is None and (item is None or (item == original and UNREADABLE not in item)):
         return ()
     mine, theirs = _unpacked(item or b"\0"), _unpacked(original or b"\0")
     if names is not None:
-        chosen = {*map(_short, names)} & (mine.keys() | theirs.keys())
+        chosen = {*map(short_name, names)} & (mine.keys() | theirs.keys())
     elif not (mine.is_document and theirs.is_document):
         data = {one for one in mine.keys() | theirs.keys() if not _is_title(one, mine, theirs)}
-        chosen = (mine.keys() | theirs.keys()) if data.difference(map(_short, ignored)) else set()
+        chosen = (
+            (mine.keys() | theirs.keys()) if data.difference(map(short_name, ignored)) else set()
+        )
     elif same_site:
         chosen = {*mine}
     else:
@@ -145,7 +145,7 @@ def differing(
             and not digest.is_title
             and (name not in theirs or digest.number != theirs[name].number)
         }
-    chosen -= {*map(_short, ignored)}
+    chosen -= {*map(short_name, ignored)}
     return tuple(sorted(name for name in chosen if not _are_equal(name, mine, theirs)))
 
 
@@ -156,7 +156,7 @@ def said_otherwise(
     if not item or item == original:
         return ()
     mine, theirs = _unpacked(item), _unpacked(original or b"\0")
-    chosen = mine.keys() - {*map(_short, ignored)}
+    chosen = mine.keys() - {*map(short_name, ignored)}
     return tuple(sorted(name for name in chosen if not _are_equal(name, mine, theirs)))
 
 
@@ -168,65 +168,22 @@ def _is_title(name: str, *fields: OwnFields) -> bool:
     return any(name in one and one[name].is_title for one in fields)
 
 
-def own_fields(
-    values: Iterable[tuple[str, Any]],
-    urls: Iterable[str],
-    *,
-    title: tuple[str, Any] | None = None,
-    is_document: bool = False,
-    began: float | None = None,
-    arrived: float | None = None,
-) -> OwnFields:
-    """Digest what an item says.
-
-    Args:
-        values: of its own fields, by name.
-        urls: of the item, of its response and of its request: a value that only repeats one of
-            them says nothing.
-        title: of the item, with the name of its field.
-        is_document: whether the item has text of its own.
-        began: when the crawl began, seconds since 1970; None: now.
-        arrived: when its response came, likewise.
-    """
-    now = time.time()
-    moment = Moment(now if began is None else began, now if arrived is None else arrived, now)
-    reader = Reader([*urls], moment)
-    digests: dict[str, Digest] = {}
-    rest: list[Said] = []
-    if title is not None and (said := reader.try_to_read(title[1])) is not None:
-        digests[_short(title[0])] = _digest(said, is_title=True)
-    for name, value in values:
-        if (said := reader.try_to_read(value)) is None:
-            continue
-        if len(digests) < MAX_FIELDS:
-            digests[_short(name)] = _digest(said)
-        elif said.text is not None:
-            rest.append(Said(f"{name}\0{said.text}", said.number and f"{name}\0{said.number}"))
-        else:
-            rest.append(said)
-    if rest:
-        is_read = all(said.text is not None for said in rest)
-        digests[REST] = _digest((is_read and joined(sorted(rest))) or UNREAD)
-    return OwnFields(digests, is_document=is_document)
+def encoded(said: str) -> bytes:
+    """Encode a string, whatever is in it."""
+    return said.encode("utf-8", "backslashreplace")
 
 
-def _digest(said: Said, *, is_title: bool = False) -> Digest:
-    if said.text is None:
-        return Digest(_UNREADABLE, is_title=is_title)
-    number = _hash(said.number) if said.number else b""
-    return Digest(_hash(said.text), number, said.is_minute, is_title)
-
-
-def _hash(said: str) -> bytes:
+def hashed(said: str) -> bytes:
+    """Hash of a value, which is never that of an unreadable one."""
     made = hashlib.blake2b(encoded(said), digest_size=HASH_BYTES).digest()
-    return made if made != _UNREADABLE else b"\1" * HASH_BYTES
+    return made if made != UNREADABLE else b"\1" * HASH_BYTES
 
 
-_TAKEN_HASH = _hash(TAKEN)
+_TAKEN_HASH = hashed(TAKEN)
 
 
 @lru_cache(4096)
-def _short(name: object) -> str:
+def short_name(name: object) -> str:
     """Name of a field as the store keeps it: a hash stands for the end of a long one."""
     raw = encoded(str(name))
     if len(raw) <= _MAX_NAME_BYTES:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import time
 import unicodedata
 from collections.abc import Mapping
 from contextlib import suppress
@@ -17,9 +18,21 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote, urljoin, urlsplit
 
+from shingling.rules.own_fields import (
+    REST,
+    TAKEN,
+    UNREADABLE,
+    Digest,
+    OwnFields,
+    encoded,
+    hashed,
+    short_name,
+)
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+MAX_FIELDS = 64  # of one item; the others count as one
 _MAX_VALUES, _MAX_CHARACTERS, _MAX_DEPTH = 10_000, 2_000_000, 20  # of one item
 _MAX_SPACED = 10_000  # characters of a string in which white space does not count
 _MAX_URL, _MAX_TIME = 2_000, 40  # characters of a string that may be one
@@ -28,7 +41,6 @@ _MEDIA_RESULT = {"url", "path", "checksum", "status"}  # of Scrapy's own pipelin
 
 _CLOCK_SECONDS = 2  # how exact the clocks of an item and of this process are
 _START_SECONDS = 5  # around the start of a crawl, in which its spider may have taken the time
-TAKEN = "\3"  # stands for a time that was taken while the item was made
 _EPOCHS = (range(1_000_000_000, 2_000_000_000), range(10**12, 2 * 10**12))  # in s and in ms
 
 _FEWEST_OF_TIME = 8  # digits
@@ -47,6 +59,55 @@ _MONTH = re.compile(
     r"(?:jan|ene|gen|feb|fév|fev|mar|mär|mrt|apr|avr|abr|mai|may|maj|mag|mei|jun|jui|giu|jul|lug"
     r"|aug|aoû|ago|sep|set|oct|okt|out|ott|nov|dec|déc|dez|dic)"
 )
+
+
+def own_fields(
+    values: Iterable[tuple[str, Any]],
+    urls: Iterable[str],
+    *,
+    title: tuple[str, Any] | None = None,
+    is_document: bool = False,
+    began: float | None = None,
+    arrived: float | None = None,
+) -> OwnFields:
+    """Digest what an item says.
+
+    Args:
+        values: of its own fields, by name.
+        urls: of the item, of its response and of its request: a value that only repeats one of
+            them says nothing.
+        title: of the item, with the name of its field.
+        is_document: whether the item has text of its own.
+        began: when the crawl began, seconds since 1970; None: now.
+        arrived: when its response came, likewise.
+    """
+    now = time.time()
+    moment = Moment(now if began is None else began, now if arrived is None else arrived, now)
+    reader = Reader([*urls], moment)
+    digests: dict[str, Digest] = {}
+    rest: list[Said] = []
+    if title is not None and (said := reader.try_to_read(title[1])) is not None:
+        digests[short_name(title[0])] = _digest(said, is_title=True)
+    for name, value in values:
+        if (said := reader.try_to_read(value)) is None:
+            continue
+        if len(digests) < MAX_FIELDS:
+            digests[short_name(name)] = _digest(said)
+        elif said.text is not None:
+            rest.append(Said(f"{name}\0{said.text}", said.number and f"{name}\0{said.number}"))
+        else:
+            rest.append(said)
+    if rest:
+        is_read = all(said.text is not None for said in rest)
+        digests[REST] = _digest((is_read and _joined(sorted(rest))) or _UNREAD)
+    return OwnFields(digests, is_document=is_document)
+
+
+def _digest(said: Said, *, is_title: bool = False) -> Digest:
+    if said.text is None:
+        return Digest(UNREADABLE, is_title=is_title)
+    number = hashed(said.number) if said.number else b""
+    return Digest(hashed(said.text), number, said.is_minute, is_title)
 
 
 class Moment(NamedTuple):
@@ -77,7 +138,7 @@ class Said(NamedTuple):
     is_minute: bool = False
 
 
-UNREAD = Said(None)
+_UNREAD = Said(None)
 
 
 class _TooLargeError(Exception):
@@ -114,7 +175,7 @@ class Reader:
         try:
             return self._read(value)
         except Exception:  # too large, or of an odd class: in doubt it is data
-            return UNREAD
+            return _UNREAD
 
     def _read(self, value: Any, depth: int = 0) -> Said | None:
         """Read a value.
@@ -140,9 +201,9 @@ class Reader:
             self._spend(len(value))
             return Said(hashlib.blake2b(value).hexdigest()) if len(value) else None
         if isinstance(value, (list, tuple)):
-            return joined(self._each(value, depth))
+            return _joined(self._each(value, depth))
         if isinstance(value, (set, frozenset)):
-            return joined(sorted(self._each(value, depth)))
+            return _joined(sorted(self._each(value, depth)))
         if isinstance(value, Mapping):
             return self._item(value, depth)
         from itemadapter import ItemAdapter  # it imports Scrapy, which workers have no room for
@@ -169,7 +230,7 @@ class Reader:
                 self._spend(len(str(name)))
                 number = said.number and f"{name}\2{said.number}"
                 parts.append(Said(f"{name}\2{said.text}", number))
-        return joined(sorted(parts))
+        return _joined(sorted(parts))
 
     def _string(self, value: str) -> Said | None:
         self._spend(len(value))
@@ -228,7 +289,7 @@ class Reader:
         return None
 
 
-def joined(parts: Iterable[Said]) -> Said | None:
+def _joined(parts: Iterable[Said]) -> Said | None:
     """Join the values of a list or an item; None if there are none."""
     saids = [*parts]
     if not saids:
@@ -323,8 +384,3 @@ def _plain_url(url: str) -> str:
         return url
     query = f"?{unquote(parts.query)}" if parts.query else ""
     return f"{host}{port}{unquote(parts.path).rstrip('/')}{query}"
-
-
-def encoded(said: str) -> bytes:
-    """Encode a string, whatever is in it."""
-    return said.encode("utf-8", "backslashreplace")

@@ -10,7 +10,7 @@ from itertools import compress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shingling.errors import PageError
-from shingling.rules.own_fields import OwnFields, own_fields
+from shingling.rules.own_fields import OwnFields
 from shingling.rules.reasons import Reason
 from shingling.store.urls import safe_url
 from shingling.text import PreparedText, clean
@@ -84,6 +84,8 @@ class Page:
         for name, value in cleaned.items():
             object.__setattr__(self, name, value)
         if self.fields is not None and not isinstance(self.fields, OwnFields):
+            from shingling.rules.values import own_fields  # a crawl has read them already
+
             digests = own_fields(self.fields.items(), [self.url])
             object.__setattr__(self, "fields", digests)
         if self.fetched is not None and not FIRST_SECOND <= self.fetched <= LAST_SECOND:

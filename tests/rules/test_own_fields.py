@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from shingling.rules.own_fields import OwnFields, differing, own_fields, said_otherwise
-from shingling.rules.values import number_in
+from shingling.rules.own_fields import OwnFields, differing, said_otherwise
+from shingling.rules.values import number_in, own_fields
 
 URL = "https://a.example/story/4711"
 NOW = time.time()

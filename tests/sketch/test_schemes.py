@@ -25,8 +25,8 @@ from shingling.sketch import (
     winnow,
     word_hashes,
 )
-from shingling.sketch.minhash import POLYNOMIALS, crc_values
 from shingling.sketch.idf import word_weights
+from shingling.sketch.minhash import POLYNOMIALS, crc_values
 from shingling.text import Canonicaliser
 
 _KNOWN: list[dict[str, Any]] = json.loads(

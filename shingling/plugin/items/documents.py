@@ -32,8 +32,8 @@ from urllib.parse import parse_qs, unquote, urldefrag, urljoin, urlsplit
 
 from itemadapter import ItemAdapter
 
-from shingling.rules.own_fields import own_fields
 from shingling.rules.reasons import Reason
+from shingling.rules.values import own_fields
 from shingling.similarity import overlap
 from shingling.sketch import fingerprint_set
 from shingling.store.urls import MAX_URL_CHARS, safe_url
