@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from benchmarks.data import bodies_of, data_folder, rows_of
 from benchmarks.report import options_of, show
 from shingling.errors import ExtractionError
-from shingling.extraction.html import extract_page
+from shingling.extraction.main_text import extract_page
 from shingling.store import Page, Store
 
 if TYPE_CHECKING:

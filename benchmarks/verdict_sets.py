@@ -18,7 +18,7 @@ from scrapy import Request
 
 from benchmarks.data import bodies_of, rows_of
 from shingling.errors import ExtractionError
-from shingling.extraction.html import extract_page
+from shingling.extraction.main_text import extract_page
 from shingling.extraction.trafilatura import FastTrafilaturaPage
 from shingling.similarity import overlap
 from shingling.sketch import Scheme, fingerprint_set_of_words

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from shingling.admin.store_admin import StoreAdmin as StoreAdmin
     from shingling.errors import ShinglingError as ShinglingError
     from shingling.extraction.extractors import Extracted as Extracted
-    from shingling.extraction.html import extract as extract
+    from shingling.extraction.main_text import extract as extract
     from shingling.fetching.middleware import FetchMiddleware as FetchMiddleware
     from shingling.fetching.noting import NotingMiddleware as NotingMiddleware
     from shingling.fetching.repeated import RepeatedPage as RepeatedPage
@@ -106,7 +106,7 @@ _MODULE_OF = {
     "Weighting": "similarity",
     "canonical_words": "text",
     "compare": "similarity",
-    "extract": "extraction.html",
+    "extract": "extraction.main_text",
     "shingles": "similarity",
     "sign": "sketch",
     "sign_many": "sketch",

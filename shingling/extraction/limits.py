@@ -1,84 +1,24 @@
-"""Limits: of the markup that a parser is given, and of the memory and CPUs of processes."""
+"""Limits of the memory and CPUs of processes."""
 
 from __future__ import annotations
 
 import os
-import re
 import signal
 from contextlib import suppress
 from math import ceil
 from pathlib import Path
 from typing import Any
 
-from shingling.errors import ExtractionError
-from shingling.rules.reasons import Reason
-
 try:
     import resource
 except ImportError:  # on Windows
     resource = None  # type: ignore[assignment]  # it is a module elsewhere
-
-MAX_TAGS = 500_000
-"""Start and end tags of a page; the largest known reference manuals have 170,000."""
-
-MAX_ATTRIBUTES = 10_000
-"""Attributes of a tag: parsers compare each name with all those before it."""
-
-_LONG_TAG = 1 << 16  # characters; more than 10,000 attributes hardly fit into a shorter one
-_TAG_START = re.compile("<[a-zA-Z]")
-# A tag up to its end or to one attribute too many, which is a group. A `>` may be in quotes.
-_SPACE = r"[ \t\n\f\r]*+"
-_NAME = r"""(?:[ \t\n\f\r/]++[^ \t\n\f\r/>][^ \t\n\f\r/>=]*+|(?<=["'])[^ \t\n\f\r/>="']++)"""
-_VALUE = r"""(?:"[^"]*+"|'[^']*+'|[^ \t\n\f\r>"'][^ \t\n\f\r>]*+)"""
-_ATTRIBUTE = f"{_NAME}(?:{_SPACE}={_SPACE}{_VALUE})?+"
-_TAG = re.compile(
-    rf"<[a-zA-Z][^ \t\n\f\r/>]*+(?:{_ATTRIBUTE}){{0,{MAX_ATTRIBUTES}}}+({_ATTRIBUTE})?+"
-)
 
 _CGROUPS = Path("/sys/fs/cgroup")
 _OWN = Path("/proc/self/cgroup")
 _STATUS = Path("/proc/self/statm")
 _DATA_FIELD = 5  # of that file: pages of data and stack
 _GROWN_FRACTION = 0.75  # of the limit, when no page is being extracted
-
-
-def check_markup(html: str) -> None:
-    """Refuse a page with more tags, or more attributes of one tag, than real pages have.
-
-    It takes next to no time, because only what is in long stretches without a `>` is looked at. A
-    tag that has one in a quoted value every few kilobytes is left to the time limit.
-
-    Raises:
-        ExtractionError: with reason `too_many_elements` or `too_many_attributes`.
-    """
-    if html.count("<") > MAX_TAGS:
-        raise ExtractionError(Reason.TOO_MANY_ELEMENTS, f"more than {MAX_TAGS:,} tags")
-    start = 0
-    while len(html) - start > _LONG_TAG:
-        end = html.rfind(">", start, start + _LONG_TAG)
-        if end < 0:
-            end = _end_of_long_tag(html, start)
-        start = end + 1
-
-
-def _end_of_long_tag(html: str, start: int) -> int:
-    """Where to go on behind a long stretch without a `>`, which is looked at for a tag.
-
-    Raises:
-        ExtractionError: the tag has too many attributes.
-    """
-    end = html.find(">", start + _LONG_TAG)
-    end = end if end >= 0 else len(html)
-    first = _TAG_START.search(html, start, end)
-    # In a script, `i<n` is no tag.
-    if first is None or html.rfind("<script", 0, start) > html.rfind("</script", 0, start):
-        return end
-    tag = _TAG.match(html, first.start())
-    assert tag is not None
-    if tag[1] is not None:
-        detail = f"more than {MAX_ATTRIBUTES:,} attributes of one tag"
-        raise ExtractionError(Reason.TOO_MANY_ATTRIBUTES, detail)
-    return max(end, tag.end())
 
 
 def limit_memory(size: int) -> None:

@@ -11,12 +11,7 @@ from typing import TYPE_CHECKING
 
 from shingling.errors import ExtractionError
 from shingling.extraction.extractors import BUILT_IN, Extractor, default_extractor
-from shingling.extraction.html import (
-    EXTRACTION_VERSION,
-    decode,
-    extract_head,
-    extract_page,
-)
+from shingling.extraction.html import EXTRACTION_VERSION, decode
 from shingling.extraction.limits import limit_memory
 from shingling.rules import MAX_BYTES, WORKER_MEMORY_BYTES
 from shingling.rules.reasons import Reason
@@ -130,6 +125,8 @@ class PageExtractor:
         if not fetched.is_html:
             text = self._plain(fetched.body)
             return Extraction(self._prepared(text), signature=sign(text, self.scheme))
+        from shingling.extraction.main_text import extract_page  # the crawl's process needs none
+
         page = extract_page(
             fetched.body,
             fetched.url,
@@ -145,11 +142,15 @@ class PageExtractor:
 
     def head(self, fetched: Fetched) -> Head:
         """Extract what a page says of itself: title, language, canonical URL."""
+        from shingling.extraction.main_text import extract_head
+
         parser = self.extractor.load_parser()
         return extract_head(fetched.body, fetched.url, encoding=fetched.encoding, parser=parser)
 
     def main_text(self, fetched: Fetched) -> str | None:
         """Extract the text that people read, by trafilatura; None if there is none."""
+        from shingling.extraction.main_text import extract_page
+
         try:
             if not fetched.is_html:
                 return self._plain(fetched.body)

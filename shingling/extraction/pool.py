@@ -45,7 +45,7 @@ _MAX_BODIES_GIVEN_UP = 4096  # that are remembered
 def start_worker() -> Worker | None:
     """Start a process for a pool that is made later; None if processes cannot be started."""
     try:
-        return Worker("shingling.extraction.pages")
+        return Worker("shingling.extraction.pages", "shingling.extraction.main_text")
     except OSError:
         return None
 

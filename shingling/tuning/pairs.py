@@ -11,8 +11,9 @@ from functools import cache
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from shingling.errors import ExtractionError, TuningError
-from shingling.extraction.html import extract_page, sniff_html
+from shingling.extraction.html import sniff_html
 from shingling.extraction.lines import json_lines
+from shingling.extraction.main_text import extract_page
 from shingling.rules import MAX_FILE_BYTES
 from shingling.text import canonical_words, clean, plain_line
 

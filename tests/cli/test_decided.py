@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from shingling import Page, Rules, Store
-from shingling.extraction.html import extract_page
+from shingling.extraction.main_text import extract_page
 from shingling.store.decided import Step, deciding_step, deciding_value, why
 from shingling.store.session import Session
 from shingling.web.pairs import Pair, read_pair

@@ -13,7 +13,8 @@ import pytest
 from shingling import canonical_words
 from shingling.errors import ExtractionError
 from shingling.extraction.extractors import BUILT_IN, find_extractor
-from shingling.extraction.html import Head, extract_head, extract_page
+from shingling.extraction.html import Head
+from shingling.extraction.main_text import extract_head, extract_page
 from shingling.extraction.pages import Fetched, PageExtractor
 from shingling.extraction.resiliparse import QuickPage, ResiliparsePage
 from shingling.extraction.trafilatura import FastTrafilaturaPage, TrafilaturaPage
@@ -201,7 +202,7 @@ sys.meta_path.insert(0, Blocker())
 logging.basicConfig(format="%(levelname)s %(message)s")
 from shingling.errors import SettingsError
 from shingling.extraction.extractors import find_extractor
-from shingling.extraction.html import extract_head, extract_page
+from shingling.extraction.main_text import extract_head, extract_page
 from shingling.extraction.pages import PageExtractor
 from shingling.sketch import Scheme
 

@@ -11,7 +11,8 @@ from hypothesis import given, strategies as st
 
 from shingling import canonical_words, extract
 from shingling.errors import ExtractionError
-from shingling.extraction.html import MainText, decode, extract_page, sniff_html
+from shingling.extraction.html import decode, sniff_html
+from shingling.extraction.main_text import MainText, extract_page
 from shingling.extraction.trafilatura import TrafilaturaPage
 
 ENGLISH = "The new railway bridge over the river was opened on Monday by the mayor of the town. "

@@ -14,7 +14,7 @@ import pytest
 
 import shingling
 from shingling import errors
-from shingling.extraction import html, limits, pages, parsed, resiliparse, trafilatura
+from shingling.extraction import html, main_text, pages, parsed, resiliparse, trafilatura
 from shingling.fetching.learning import changes, snapshots
 from shingling.plugin import settings as plugin_settings
 from shingling.plugin.items import documents
@@ -39,10 +39,10 @@ _USES: dict[str, Callable[[Any], Any]] = {
     "errors._USER_AND_PASSWORD": errors._USER_AND_PASSWORD.findall,
     "errors._PASSWORD_PARAMETER": errors._PASSWORD_PARAMETER.findall,
     "extraction.html._HTML": html._HTML.match,
-    "extraction.html._NOSCRIPT": lambda page: html._NOSCRIPT.sub("", page),
-    "extraction.html._CONTROL_REFERENCE": html._CONTROL_REFERENCE.findall,
-    "extraction.limits._TAG": limits._TAG.match,
-    "extraction.limits._TAG_START": limits._TAG_START.search,
+    "extraction.main_text._NOSCRIPT": lambda page: main_text._NOSCRIPT.sub("", page),
+    "extraction.main_text._CONTROL_REFERENCE": main_text._CONTROL_REFERENCE.findall,
+    "extraction.main_text._TAG": main_text._TAG.match,
+    "extraction.main_text._TAG_START": main_text._TAG_START.search,
     "extraction.parsed._STATE": parsed._STATE.search,
     f"extraction.parsed {_LANGUAGE_CODE}": re.compile(_LANGUAGE_CODE).match,
     "extraction.resiliparse._MEASURED_TAG": resiliparse._MEASURED_TAG.findall,

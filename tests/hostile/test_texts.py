@@ -17,7 +17,7 @@ from scrapy.settings import Settings
 import shingling
 from shingling import PreparedText, Scheme, canonical_words, compare, sign
 from shingling.extraction.extractors import find_extractor
-from shingling.extraction.html import extract_head
+from shingling.extraction.main_text import extract_head
 from shingling.extraction.pages import Fetched, PageExtractor
 from shingling.plugin.items.documents import choose_document, is_same_page
 from shingling.plugin.middleware import Source

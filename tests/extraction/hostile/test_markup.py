@@ -7,8 +7,14 @@ import json
 import pytest
 
 from shingling.errors import ExtractionError
-from shingling.extraction.html import Head, extract_head, extract_page
-from shingling.extraction.limits import MAX_ATTRIBUTES, MAX_TAGS, check_markup
+from shingling.extraction.html import Head
+from shingling.extraction.main_text import (
+    MAX_ATTRIBUTES,
+    MAX_TAGS,
+    check_markup,
+    extract_head,
+    extract_page,
+)
 from tests.hostile.bombs import BOMBS
 from tests.hostile.growth import is_linear
 from tests.support.pages import article, html
