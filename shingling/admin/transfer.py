@@ -23,7 +23,6 @@ from shingling.store.known import unpacked
 from shingling.store.run_records import run_values
 from shingling.store.schema.rows import (
     COLUMNS,
-    EXPORTED_NAMES,
     SIGNED,
     is_readable,
     url_key,
@@ -50,10 +49,9 @@ if TYPE_CHECKING:
     from shingling.store.session import Session
 
 _ROWS_READ_AT_ONCE, _RECORDS_WRITTEN_AT_ONCE = 256, 1000
+_OTHER_NAMES = {"run_id": "run", "last_run_id": "last_run"}  # that exports have for columns
 _EXPORTED_COLUMNS = {
-    name: exported
-    for name in COLUMNS
-    if (exported := EXPORTED_NAMES.get(name, name)) in PAGE_FIELDS
+    name: exported for name in COLUMNS if (exported := _OTHER_NAMES.get(name, name)) in PAGE_FIELDS
 }
 
 _original = pages.alias("original")

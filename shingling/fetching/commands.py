@@ -71,9 +71,8 @@ def _learned(options: CommandOptions, session: Session, site: str | None) -> lis
     from shingling.fetching.stored_rules import read_rules
 
     saved: dict[str, list[RuleCounts]] = {}
-    with session.reading() as connection:
-        for rule in read_rules(connection, site):
-            saved.setdefault(rule.site, []).append(rule)
+    for rule in read_rules(session, site):
+        saved.setdefault(rule.site, []).append(rule)
     of_rooms = options.settings.of_rooms
     risk, never = of_rooms["DEDUP_SKIP_RISK"], of_rooms["DEDUP_FETCH_NEVER"]
     learner = UrlLearner(risk=risk, never=never, max_sites=len(saved) + 1)

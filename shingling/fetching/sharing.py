@@ -18,7 +18,7 @@ from shingling.plugin.pipeline import DedupPipeline
 from shingling.plugin.waiting import detached_task, ends_within
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
@@ -95,7 +95,7 @@ class SharedLearner:
         await ends_within(reading, MAX_WAIT_SECONDS)
 
     async def _read_site(self, site: str) -> None:
-        rules = await self.ask(partial(_saved_rules, site=site))
+        rules = await self.ask(partial(read_rules, site=site))
         try:
             self.learner.load(site, rules or [])
         except Exception as error:  # the crawl goes on with what it learns itself
@@ -130,7 +130,7 @@ class SharedLearner:
         if opened is None or opened[1].is_dry_run:
             return
         rules, self._rules = [*self._rules, *changes], []
-        if await self.ask(partial(_save, rules=rules)) is None:
+        if not await self.ask(partial(save, rules=rules)):
             self._rules = rules[-_MAX_UNSAVED:]
 
     async def close(self, **counts: int) -> None:
@@ -148,13 +148,3 @@ class SharedLearner:
         if not self._has_failed:
             self._has_failed = True
             _logger.error("%s", message, extra={"spider": self._crawler.spider})
-
-
-def _saved_rules(session: Session, site: str) -> list[RuleCounts]:
-    with session.database.reading() as connection:
-        return [*read_rules(connection, site)]
-
-
-def _save(session: Session, rules: Sequence[RuleCounts]) -> bool:
-    save(session, rules)
-    return True

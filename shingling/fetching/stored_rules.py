@@ -15,9 +15,7 @@ from shingling.fetching.learning.pages import RuleCounts
 from shingling.store.schema.tables import url_rules
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from sqlalchemy import Connection
+    from collections.abc import Sequence
 
     from shingling.store.session import Session
 
@@ -37,19 +35,26 @@ _ADD_RULE = text(
 )
 
 
-def read_rules(connection: Connection, site: str | None = None) -> Iterator[RuleCounts]:
-    """Yield the rules of a site, or of all of them; damaged rows are left out."""
+def read_rules(session: Session, site: str | None = None) -> list[RuleCounts]:
+    """Read the rules of a site, or of all of them; damaged rows are left out."""
     query = select(url_rules).order_by(url_rules.c.site, url_rules.c.change, url_rules.c.node)
     if site is not None:
         query = query.where(url_rules.c.site == site).limit(_MAX_RULES_OF_SITE)
-    for row in connection.execute(query).mappings():
-        if _is_sound(row):
-            counts = {name: max(0, row[name]) for name in _COUNTS}
-            yield RuleCounts(row["site"], row["change"], row["node"], **counts)
+    with session.database.reading() as connection:
+        rows = [*filter(_is_sound, connection.execute(query).mappings())]
+    return [
+        RuleCounts(
+            row["site"],
+            row["change"],
+            row["node"],
+            **{name: max(0, row[name]) for name in _COUNTS},
+        )
+        for row in rows
+    ]
 
 
-def save(session: Session, rules: Sequence[RuleCounts]) -> None:
-    """Add what was learned since the last time, in one transaction.
+def save(session: Session, rules: Sequence[RuleCounts]) -> bool:
+    """Add what was learned since the last time, in one transaction; it is done if that returns.
 
     Args:
         session: the store.
@@ -60,6 +65,7 @@ def save(session: Session, rules: Sequence[RuleCounts]) -> None:
     added = sorted(filter(_is_sound, rows), key=lambda row: row["rule_key"])
     if added:
         session.database.write(lambda connection: connection.execute(_ADD_RULE, added))
+    return True
 
 
 def forget_rules(session: Session, site: str) -> int:

@@ -18,7 +18,6 @@ from shingling.store.model import StoredPage, StoreStatus, from_seconds
 from shingling.store.schema.migrate import HEAD
 from shingling.store.schema.rows import (
     COLUMNS,
-    EXPORTED_NAMES,
     is_readable,
     row_from,
 )
@@ -47,6 +46,8 @@ _original, _compared = pages.alias("original"), pages.alias("compared")
 SHOWN = (
     select(
         pages,
+        pages.c.run_id.label("run"),
+        pages.c.last_run_id.label("last_run"),
         _original.c.url.label("original"),
         _compared.c.url.label("compared_with"),
         func.coalesce(_compared.c.original_id, _compared.c.id).label("lead_id"),
@@ -58,12 +59,7 @@ SHOWN = (
 )
 _BY_ID = select(pages).where(among(pages.c.id))
 
-_COLUMN_OF = {shown: column for column, shown in EXPORTED_NAMES.items()}
-_SHOWN_COLUMNS = {
-    one.name: _COLUMN_OF.get(one.name, one.name)
-    for one in fields(StoredPage)
-    if one.name not in ("fields", "rules")
-}
+_SHOWN_NAMES = [one.name for one in fields(StoredPage) if one.name not in ("fields", "rules")]
 
 
 def shown_pages(connection: Connection, query: Select[Any]) -> Iterator[StoredPage]:
@@ -78,7 +74,7 @@ def shown_pages(connection: Connection, query: Select[Any]) -> Iterator[StoredPa
 
 
 def _stored_page(row: RowMapping, connection: Connection) -> StoredPage:
-    values = {name: row[column] for name, column in _SHOWN_COLUMNS.items()}
+    values = {name: row[name] for name in _SHOWN_NAMES}
     for name in ("first_seen", "last_seen"):
         values[name] = from_seconds(values[name])
     decided = None if row["rules"] is None else _rules(row["rules"])

@@ -27,7 +27,7 @@ from shingling.store.session import Session
 from shingling.store.templates import SiteCache, Templates
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from shingling.admin.store_admin import StoreAdmin
     from shingling.rules.rules import RuleValues
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from shingling.store.model import SplitText, StoredPage, StoreStatus
     from shingling.store.run_records import RunRecord
     from shingling.store.runs import Run
-
-    Progress = Callable[[int, int], None]
 
 
 class Store:

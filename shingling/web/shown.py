@@ -8,6 +8,7 @@ from urllib.parse import urlencode, urlsplit
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from shingling.console.output import counted
 from shingling.store import STATUSES
 from shingling.store.decided import why
 from shingling.store.model import from_seconds
@@ -66,11 +67,6 @@ def measure(value: float | None) -> str:
     return "–" if value is None else f"{value:.3f}"
 
 
-def count(value: int, noun: str) -> str:
-    """Write a number with its noun: `1 pair`, `2,000 pairs`."""
-    return f"{value:,} {noun}{'' if value == 1 else 's'}"
-
-
 def link(path: str, values: Iterable[tuple[str, object]]) -> str:
     """Address of a page of the application, with those of the values that say something."""
     query = urlencode([(name, value) for name, value in values if value not in (None, "")])
@@ -86,7 +82,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    for shown in (visible, visible_text, cut, web_link, measure, count, why, from_seconds):
+    for shown in (visible, visible_text, cut, web_link, measure, counted, why, from_seconds):
         made.filters[shown.__name__] = shown
     made.globals.update(
         link=link,

@@ -21,8 +21,7 @@ def counts(change: str = SID, node: str = SITE, site: str = SITE, **numbers: Any
 
 
 def rules_of(store: Store, site: str | None = SITE) -> dict[tuple[str, str], tuple[object, ...]]:
-    with session_of(store).reading() as connection:
-        found = [*read_rules(connection, site)]
+    found = read_rules(session_of(store), site)
     return {(one.change, one.node): one[3:] for one in found}
 
 

@@ -244,7 +244,7 @@ class _Case:
         now: seconds since 1970, from which `Rules.original_max_age_days` counts back.
         batch: where it is.
         found: what it is compared with.
-        counts: which originals count; None: all.
+        counts: which originals count.
         choice: of its original.
         is_template: whether too little is left of it without its site's template.
         looked_at: originals that it was compared with.
@@ -255,7 +255,7 @@ class _Case:
     now: int
     batch: Batch
     found: Candidates
-    counts: Callable[[Row], bool] | None
+    counts: Callable[[Row], bool]
     choice: Choice
     is_template: bool
     looked_at: Sequence[Row] = ()
@@ -266,7 +266,7 @@ class _Case:
         is_excluded = original.id in self.found.excluded
         if original is self.row or is_excluded or original.is_of_page_of(self.row):
             return False
-        if self.counts is not None and not self.counts(original):
+        if not self.counts(original):
             return False
         window = self.batch.rules.original_max_age_days
         return window is None or original.last_seen >= self.now - window * DAY
@@ -282,7 +282,7 @@ def place(
     now: int,
     batch: Batch,
     found: Candidates | None = None,
-    counts: Callable[[Row], bool] | None = None,
+    counts: Callable[[Row], bool] = lambda _: True,
 ) -> Decision:
     """Attach a page that is in no group to an original, or make it one.
 
@@ -291,7 +291,7 @@ def place(
         now: seconds since 1970, from which `Rules.original_max_age_days` counts back.
         batch: has read all that the page can meet.
         found: what it is compared with; None looks it up.
-        counts: which originals count; None: all.
+        counts: which originals count.
     """
     # What other pages of its site show too says nothing of a page, except that it is the same as
     # one with its title.
@@ -321,8 +321,8 @@ def place(
 def _reviewed(case: _Case) -> Decision | None:
     """Follow the original that a review names: it goes before every measure."""
     for original in case.found.reviewed:
-        counts = case.counts is None or case.counts(original)
-        if counts and original is not case.row and original.id not in case.found.excluded:
+        is_other = original is not case.row and original.id not in case.found.excluded
+        if is_other and case.counts(original):
             return case.batch.groups.by_review(case.row, original)
     return None
 

@@ -212,9 +212,6 @@ PAGE_FIELDS: dict[str, PageField] = {
 
 COLUMNS = tuple(PAGE_FIELDS)
 
-EXPORTED_NAMES = {"run_id": "run", "last_run_id": "last_run"}
-"""What exports and `StoredPage` call a field, if not by the name of its column."""
-
 ORIGINS: dict[Origin, tuple[str, ...]] = {
     origin: tuple(name for name, one in PAGE_FIELDS.items() if one.origin == origin)
     for origin in ("extracted", "signature", "decision")
