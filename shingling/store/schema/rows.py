@@ -145,12 +145,6 @@ class Row:
         values: dict[str, Any] = {
             **_NO_VALUES,
             "id": page_id,
-            "title": page.title,
-            "language": page.language,
-            "words": signature.words,
-            "text_hash": signature.text_hash,
-            "minima": signature.minima,
-            "simhash": signature.simhash,
             "run_id": run,
             "status": "new",
             "last_verdict": "new",
@@ -164,7 +158,10 @@ class Row:
             "last_run_id": run,
             "fields": page.fields.packed if isinstance(page.fields, OwnFields) else None,
         }
-        return cls(**values, stored=False)
+        row = cls(**values, stored=False)
+        row.take("extracted", page)
+        row.take("signature", signature)
+        return row
 
     @property
     def is_original(self) -> bool:
