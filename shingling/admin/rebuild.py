@@ -32,7 +32,7 @@ from shingling.store.schema.tables import (
     temporary,
     texts,
 )
-from shingling.store.session import Session, add_rules, find_rules
+from shingling.store.session import Session, add_rules, find_rules, scheme_columns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -267,12 +267,7 @@ def _take_over(connection: Connection, after: Session) -> None:
     connection.execute(insert(LIVE.full).from_select(["key"], select(NEXT.full)))
     packs = json.dumps(after.scheme.canonical.pack_versions())
     connection.execute(
-        update(scheme_table).values(
-            id=after.scheme.id,
-            parameters=after.scheme.to_json(),
-            packs=packs,
-            **after.index.columns(),
-        )
+        update(scheme_table).values(**scheme_columns(after.scheme, after.index), packs=packs)
     )
 
 

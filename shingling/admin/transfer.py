@@ -37,7 +37,7 @@ from shingling.store.schema.tables import (
     site_blocks,
     texts,
 )
-from shingling.store.session import read_index
+from shingling.store.session import read_index, scheme_columns
 from shingling.store.templates import merge_newest
 from shingling.text import pack
 
@@ -220,12 +220,10 @@ def restore(session: Session, header: Header, records: Iterable[Record]) -> Coun
             index = replace(index, sampled=bool(connection.scalar(select(exists(select(texts))))))
         connection.execute(
             update(scheme_table).values(
-                id=header.scheme.id,
-                parameters=header.scheme.to_json(),
+                **scheme_columns(header.scheme, index),
                 packs=json.dumps(header.packs),
                 extractors=json.dumps(header.extractors),
                 created=header.created,
-                **index.columns(),
             )
         )
         session.scheme, session.index = header.scheme, index
@@ -245,8 +243,8 @@ def _write(connection: Connection, batch: Sequence[Record]) -> None:
         rows = [{"site": one["site"], "entries": one["blocks"]} for one in fields]
         connection.execute(insert(site_blocks), rows)
     else:
-        values = [tuple(_page_row(one).values()) for one in fields]
-        insert_rows(connection, pages, [*_page_row(fields[0])], values)
+        rows = [*map(_page_row, fields)]
+        insert_rows(connection, pages, [*rows[0]], [tuple(row.values()) for row in rows])
         kept = [one for one in fields if one.get("text") is not None]
         with ThreadPoolExecutor() as threads:  # packing takes a third of the time
             packed = threads.map(pack, [one["text"] for one in kept])

@@ -6,7 +6,7 @@ import json
 import logging
 import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from sqlalchemy import insert, select, text, update
 
@@ -286,16 +286,15 @@ def add_rules(connection: Connection, rules: Rules) -> int:
     return find_rules(connection, rules) or 0
 
 
+def scheme_columns(scheme: Scheme, index: Index) -> dict[str, Any]:
+    """Columns of the table `scheme` that are made of scheme and index."""
+    return {"id": scheme.id, "parameters": scheme.to_json(), **index.columns()}
+
+
 def _write_scheme(connection: Connection, scheme: Scheme, index: Index) -> tuple[Scheme, Index]:
-    connection.execute(
-        insert(scheme_table).values(
-            id=scheme.id,
-            parameters=scheme.to_json(),
-            created=int(time.time()),
-            packs=json.dumps(scheme.canonical.pack_versions()),
-            **index.columns(),
-        )
-    )
+    packs = json.dumps(scheme.canonical.pack_versions())
+    values = {**scheme_columns(scheme, index), "created": int(time.time()), "packs": packs}
+    connection.execute(insert(scheme_table).values(values))
     return scheme, index
 
 
