@@ -79,7 +79,7 @@ def _checked_page(values: RowMapping, session: Session) -> Page | None:
 
 def signature_of(row: Row, scheme: Scheme) -> Signature:
     """Signature of a stored page."""
-    from shingling.sketch import Signature
+    from shingling.sketch.signature import Signature
 
     return Signature(
         minima=row.minima,
