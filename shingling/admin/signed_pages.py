@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sqlalchemy import select
 
 from shingling.admin.files import is_record, opened, read_lines, records_in
-from shingling.admin.records import Header, Record, checked
+from shingling.admin.records import PAGE_FIELDS, Header, Record, checked
 from shingling.rules.reasons import Reason
-from shingling.store.decide.texts import unpacked
-from shingling.store.schema.fields import HASH_BYTES, MINIMA_BYTES, SIGNED
-from shingling.store.schema.rows import EXPORTED_FIELDS
+from shingling.store.known import unpacked
+from shingling.store.schema.rows import HASH_BYTES, MINIMA_BYTES, SIGNED
 from shingling.store.schema.tables import pages, texts
 from shingling.store.session import Session
 from shingling.store.urls import site_of
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from shingling.sketch import Scheme
     from shingling.store import Index
 
-_NO_VALUES = dict.fromkeys(EXPORTED_FIELDS)
+_NO_VALUES = dict.fromkeys(PAGE_FIELDS)
 _RUN = _RULES = 1  # their numbers in an export that `records_of` makes
 _ROWS_AT_ONCE = 2048
 
