@@ -13,9 +13,9 @@ from scrapy.http import HtmlResponse
 
 from crawler.arguments import ArgumentError
 from crawler.limit import LimitedSpider
-from shingling.bulk.files.archives import read_archive, refuse_tar
-from shingling.bulk.files.pages import SavedPage, SkippedPage
 from shingling.errors import ShinglingError
+from shingling.files.archives import read_archive, refuse_tar
+from shingling.files.pages import SavedPage, SkippedPage
 from shingling.text import plain_line
 
 if TYPE_CHECKING:

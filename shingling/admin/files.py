@@ -14,8 +14,8 @@ from shingling.admin.records import KINDS, Record
 from shingling.console.files import written_whole
 from shingling.console.output import json_text
 from shingling.errors import RecordError, ShinglingError
-from shingling.extraction.lines import Line, json_lines, reading_errors, unpacked
-from shingling.extraction.tables import csv_lines, is_csv
+from shingling.files.lines import Line, json_lines, reading_errors, unpacked
+from shingling.files.tables import csv_lines, is_csv
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from shingling.admin.records import Header, Record
     from shingling.console.progress import Show
-    from shingling.extraction.lines import Line
+    from shingling.files.lines import Line
     from shingling.plugin.settings import DedupSettings
     from shingling.rules.rules import Rules
     from shingling.sketch import Scheme

@@ -2,7 +2,7 @@
 
 `run.deduplicate` takes a collection through these steps:
 
-1. read: `files.sources` cuts each input into parts, which `files.payloads` turns into rows;
+1. read: `inputs.sources` cuts each input into parts, which `inputs.payloads` turns into rows;
    `known` reads the rows that the run is to know beforehand;
 2. sign: `signing` extracts and signs the rows of each part in worker processes, and stores them
    (`signed_rows`); from here on all rows are read from there;

@@ -16,8 +16,8 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
 from shingling.admin.signed_pages import exported_pages, exported_scheme, is_export, stored_pages
-from shingling.bulk.files.payloads import to_json
-from shingling.bulk.files.sources import Source, sources_of
+from shingling.bulk.inputs.payloads import to_json
+from shingling.bulk.inputs.sources import Source, sources_of
 from shingling.bulk.signed_rows import DECISION, IN_LINES, KEPT, NO_ROW, ROW_RECORD, SignedPart
 from shingling.bulk.storing import STATUSES, STORE_FILE
 from shingling.errors import BulkError, SchemeError

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 import numpy as np
 
 from shingling.bulk.deciding import decide_rows
-from shingling.bulk.files.sources import sources_of
+from shingling.bulk.inputs.sources import sources_of
 from shingling.bulk.known import Known, known_rows
 from shingling.bulk.options import Options, Progress, Summary
 from shingling.bulk.output import REPEATED_ID_REASON, Output
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from shingling.arrays import Records
-    from shingling.bulk.files.sources import Source
+    from shingling.bulk.inputs.sources import Source
     from shingling.store import Store
 
 _Rows = TypeVar("_Rows")

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shingling.bulk.files.payloads import FileLines, to_json
+from shingling.bulk.inputs.payloads import FileLines, to_json
 from shingling.bulk.options import Order, Progress
 from shingling.bulk.signed_rows import IN_LINES, ROW_RECORD, SignedPart
 from shingling.errors import BulkError
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from shingling.arrays import Minima
-    from shingling.bulk.files.payloads import Payload, RawRow
-    from shingling.bulk.files.sources import Source
+    from shingling.bulk.inputs.payloads import Payload, RawRow
+    from shingling.bulk.inputs.sources import Source
     from shingling.bulk.options import Fields, Options
     from shingling.bulk.signed_rows import RowsWriter
     from shingling.sketch import Scheme, Signature

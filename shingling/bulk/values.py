@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shingling.bulk.files.payloads import StreamedLines, json_values, to_json
-from shingling.bulk.files.sources import Source
+from shingling.bulk.inputs.payloads import StreamedLines, json_values, to_json
+from shingling.bulk.inputs.sources import Source
 from shingling.errors import BulkError
 
 if TYPE_CHECKING:

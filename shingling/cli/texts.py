@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from shingling.errors import ExtractionError, ShinglingError
 from shingling.extraction.html import decode, sniff_html
-from shingling.extraction.lines import json_lines, json_object
 from shingling.extraction.main_text import extract_page
-from shingling.extraction.tables import CSV_SUFFIXES, csv_lines, is_csv
+from shingling.files.lines import json_lines, json_object
+from shingling.files.tables import CSV_SUFFIXES, csv_lines, is_csv
 from shingling.rules import MAX_FILE_BYTES
 
 if TYPE_CHECKING:

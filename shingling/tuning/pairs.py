@@ -12,8 +12,8 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from shingling.errors import ExtractionError, TuningError
 from shingling.extraction.html import sniff_html
-from shingling.extraction.lines import json_lines
 from shingling.extraction.main_text import extract_page
+from shingling.files.lines import json_lines
 from shingling.rules import MAX_FILE_BYTES
 from shingling.text import canonical_words, clean, plain_line
 

@@ -74,7 +74,7 @@ def test_lines_and_csv_packed_or_not_in_parts(
     pack: Callable[[bytes], bytes],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("shingling.bulk.files.sources._PART_BYTES", 700)
+    monkeypatch.setattr("shingling.bulk.inputs.sources._PART_BYTES", 700)
     raw = as_csv(ROWS).encode("utf-8-sig") if ".csv" in name else as_lines(ROWS).encode()
     (tmp_path / name).write_bytes(pack(raw))
     assert bulk(tmp_path / name, tmp_path / "out") == expected
@@ -115,8 +115,8 @@ def test_arrays_of_json(
     write: Callable[[], bytes],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("shingling.bulk.files.sources._PART_BYTES", 700)
-    monkeypatch.setattr("shingling.extraction.lines._READ_AT_ONCE", 100)
+    monkeypatch.setattr("shingling.bulk.inputs.sources._PART_BYTES", 700)
+    monkeypatch.setattr("shingling.files.lines._READ_AT_ONCE", 100)
     (tmp_path / name).write_bytes(write())
     assert bulk(tmp_path / name, tmp_path / "out") == expected
 
@@ -404,7 +404,7 @@ def test_every_bad_row_is_named_by_its_line(tmp_path: Path) -> None:
 def test_a_strict_run_stops_at_the_first(
     tmp_path: Path, bad: bytes, reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("shingling.bulk.files.sources._PART_BYTES", 100)  # a part for each row
+    monkeypatch.setattr("shingling.bulk.inputs.sources._PART_BYTES", 100)  # a part for each row
     file = tmp_path / "rows.jsonl"
     lines = [json.dumps(row).encode() for row in GOOD]
     file.write_bytes(b"\n".join([*lines, bad, bad.replace(b'"1"', b'"2"'), b""]))

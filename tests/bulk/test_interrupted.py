@@ -30,9 +30,9 @@ HELD = [*ROWS[:149], {**ROWS[149], "text": f"wait {ROWS[149]['text']}"}]
 
 PROGRAM = """
 import sys
-import shingling.bulk.files.sources
+import shingling.bulk.inputs.sources
 from shingling.bulk import Options, deduplicate
-shingling.bulk.files.sources._PART_BYTES = 5_000
+shingling.bulk.inputs.sources._PART_BYTES = 5_000
 options = Options(workers=2, timeout=3600, extractor="tests.extraction.extractors.awkward")
 deduplicate([sys.argv[1]], sys.argv[2], options)
 """
@@ -74,7 +74,7 @@ class StopError(Exception):
 def test_a_run_goes_on_from_every_phase(
     tmp_path: Path, phase: str, method: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("shingling.bulk.files.sources._PART_BYTES", 5_000)
+    monkeypatch.setattr("shingling.bulk.inputs.sources._PART_BYTES", 5_000)
     monkeypatch.setattr("shingling.bulk.signed_rows._BLOCK_ROWS", 100)
     file = write_lines(tmp_path / "rows.jsonl", ROWS)
     stop_at = random.Random(phase).randint(1, 5)

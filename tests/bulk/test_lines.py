@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 
-from shingling.extraction.lines import Line, json_lines
+from shingling.files.lines import Line, json_lines
 
 
 def test_a_line_that_is_too_long_is_named_and_the_others_are_read() -> None:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from crawler.demo import SAMPLE, serve
-from shingling.bulk.files.archives import read_archive
-from shingling.bulk.files.pages import SavedPage
+from shingling.files.archives import read_archive
+from shingling.files.pages import SavedPage
 from tests.hostile.files.archives import http, page, warc_record
 from tests.support.crawls import Crawl, run_scrapy
 from tests.support.installed import ROOT

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from shingling.admin.records import Record
     from shingling.console.options import CommandOptions, Option
     from shingling.console.progress import Show
-    from shingling.extraction.lines import Line
+    from shingling.files.lines import Line
 
 _PAGES_PER_STEP = 256  # of progress
 _LINES_LOOKED_AT = 10  # to tell an exported store, whose first line is broken, from a feed

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from shingling.bulk.files.payloads import json_values
+from shingling.bulk.inputs.payloads import json_values
 from shingling.bulk.signing import named_row, sign_text, without_text
 from shingling.bulk.spark.batches import of_rows
 from shingling.sketch import FUNCTIONS

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from shingling.bulk import Options, deduplicate
-from shingling.bulk.files import archives
-from shingling.bulk.files.archives import read_archive
-from shingling.bulk.files.pages import ArchiveError, SavedPage
+from shingling.files import archives
+from shingling.files.archives import read_archive
+from shingling.files.pages import ArchiveError, SavedPage
 from tests.bulk.collections import read_lines, write_lines
 from tests.support.crawls import run_scrapy
 from tests.support.installed import ROOT

@@ -14,7 +14,7 @@ import pytest
 
 from shingling.bulk import Options, Summary, deduplicate
 from shingling.errors import BulkError
-from shingling.extraction.tables import csv_lines
+from shingling.files.tables import csv_lines
 from tests.bulk.collections import read_lines, write_lines
 from tests.support.pages import article
 

@@ -34,6 +34,7 @@ CORE = {
     "sketch": _GROUND | {"text"},
     "similarity": _GROUND | {"text", "sketch"},
     "extraction": _GROUND | {"text", "sketch"},
+    "files": _GROUND | {"text", "extraction"},
     "store": _TEXTS | {"rooms"},
     "plugin": _TEXTS | {"rooms", "extraction", "store"},
     "console": _TEXTS | {"store", "plugin"},

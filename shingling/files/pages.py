@@ -1,6 +1,6 @@
 """Saved pages, and what is told about those that cannot be read.
 
-`files.archives` makes them; `files.payloads` hands them on.
+`files.archives` makes them.
 """
 
 from __future__ import annotations

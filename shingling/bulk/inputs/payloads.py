@@ -1,6 +1,6 @@
 """Parts of inputs as they are sent to the workers, which read the rows out of them.
 
-`files.sources` makes them; `signing.sign_part` reads their rows.
+`inputs.sources` makes them; `signing.sign_part` reads their rows.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from w3lib.encoding import http_content_type_encoding
 
-from shingling.bulk.files.pages import SavedPage, SkippedPage
 from shingling.extraction.html import decode
-from shingling.extraction.lines import AFTER_OBJECT, BOM, json_object, limited_lines, too_long
 from shingling.extraction.pages import Fetched
+from shingling.files.lines import AFTER_OBJECT, BOM, json_object, limited_lines, too_long
+from shingling.files.pages import SavedPage, SkippedPage
 from shingling.text import plain_line
 
 if TYPE_CHECKING:

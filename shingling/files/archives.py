@@ -2,7 +2,7 @@
 
 fastwarc reads WARC files, in a worker process with limits of memory and time. What it cannot read,
 or what takes it too much, costs the rest of that file.
-`files.sources` packs the pages into parts of an input; a spider of `crawler` serves them.
+Collections read the pages, and a spider of `crawler` serves them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,11 @@ from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple
 
-from shingling.bulk.files.pages import (
+from shingling.errors import BulkError, require
+from shingling.extraction.html import sniff_html
+from shingling.extraction.limits import limit_memory, limit_time
+from shingling.extraction.processes import Worker, WorkerDiedError
+from shingling.files.pages import (
     MAX_HEAD_BYTES,
     ArchiveError,
     SavedPage,
@@ -25,10 +29,6 @@ from shingling.bulk.files.pages import (
     url_of_name,
     url_problem,
 )
-from shingling.errors import BulkError, require
-from shingling.extraction.html import sniff_html
-from shingling.extraction.limits import limit_memory, limit_time
-from shingling.extraction.processes import Worker, WorkerDiedError
 from shingling.rules import WORKER_MEMORY_BYTES
 from shingling.text import plain_line
 

@@ -1,6 +1,6 @@
 """JSON lines and arrays: files with an object in each line, plain or packed.
 
-`files.sources` and the command line read them, a line at a time.
+Collections, imports and the command line read them, a line at a time.
 """
 
 from __future__ import annotations

@@ -9,14 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, TypeAlias, TypeVar
 
-from shingling.bulk.files.archives import (
-    read_archive,
-    refuse_tar,
-    require_content,
-)
-from shingling.bulk.files.mongo import is_mongo_url, mongo_lines
-from shingling.bulk.files.pages import ArchiveError, SavedPage, SkippedPage
-from shingling.bulk.files.payloads import (
+from shingling.bulk.inputs.mongo import is_mongo_url, mongo_lines
+from shingling.bulk.inputs.payloads import (
     ArrowRows,
     FileLines,
     Pages,
@@ -26,14 +20,20 @@ from shingling.bulk.files.payloads import (
     broken,
 )
 from shingling.errors import BulkError, require
-from shingling.extraction.lines import (
+from shingling.files.archives import (
+    read_archive,
+    refuse_tar,
+    require_content,
+)
+from shingling.files.lines import (
     is_array,
     json_items,
     reading_errors,
     too_long,
     unpacked,
 )
-from shingling.extraction.tables import CSV_SUFFIXES, csv_lines
+from shingling.files.pages import ArchiveError, SavedPage, SkippedPage
+from shingling.files.tables import CSV_SUFFIXES, csv_lines
 from shingling.text import plain_line
 
 if TYPE_CHECKING:

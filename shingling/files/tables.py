@@ -8,7 +8,7 @@ import re
 from collections import Counter, deque
 from typing import IO, TYPE_CHECKING
 
-from shingling.extraction.lines import Line
+from shingling.files.lines import Line
 from shingling.rules import MAX_LINE_BYTES
 
 if TYPE_CHECKING:
