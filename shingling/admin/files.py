@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import binascii
 import gzip
+import io
+import os
 import sys
 from contextlib import contextmanager
 from pathlib import Path
@@ -95,14 +97,46 @@ def output(name: str, *, force: bool) -> Iterator[IO[bytes]]:
             yield file
 
 
+class _Parts(io.RawIOBase):
+    """The files `part-*` of a folder as Spark writes it, one after the other."""
+
+    def __init__(self, folder: Path) -> None:
+        self._paths = iter(sorted(folder.glob("part-*")))
+        self._file = io.FileIO(next(self._paths, os.devnull))
+
+    def readable(self) -> bool:
+        """Say that it can be read from."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill a buffer, and return the number of its bytes; 0 at the end of the last file."""
+        while not (number := self._file.readinto(buffer)):
+            path = next(self._paths, None)
+            if path is None:
+                break
+            self._file.close()
+            self._file = io.FileIO(path)
+        return number or 0
+
+    def close(self) -> None:
+        """Close the file that is open."""
+        self._file.close()
+        super().close()
+
+
 @contextmanager
 def opened(name: str) -> Iterator[IO[bytes]]:
-    """Open a file to read from, unpacked if it is packed by gzip. `-` is standard input."""
+    """Open a file to read from, or a folder of such files as Spark writes it; `-` is stdin.
+
+    It is unpacked if it is packed by gzip.
+    """
     if name == "-":
         with unpacked(sys.stdin.buffer) as file:
             yield file
         return
-    with Path(name).open("rb") as raw, unpacked(raw) as file:
+    path = Path(name)
+    source = _Parts(path) if path.is_dir() else path.open("rb")
+    with source as raw, unpacked(cast("IO[bytes]", raw)) as file:
         yield file
 
 
@@ -148,9 +182,15 @@ def is_record(line: Line) -> bool:
 
 def write_records(records: Iterable[Record], file: IO[bytes]) -> None:
     """Write records, a JSON object a line."""
+    for line in json_lines_of(records):
+        file.write(line + b"\n")
+
+
+def json_lines_of(records: Iterable[Record]) -> Iterator[bytes]:
+    """Yield each record as a JSON object."""
     for record in records:
         values: dict[str, Any] = {"record": record.kind, **record.fields}
         for name, letters in _LETTERS.get(record.kind, {}).items():
             if values[name] is not None:
                 values[name] = letters.encode(values[name])
-        file.write(json_text(values).encode() + b"\n")
+        yield json_text(values).encode()

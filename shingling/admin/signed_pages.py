@@ -85,14 +85,14 @@ def is_export(path: str) -> bool:
     return first is not None and is_record(first)
 
 
-def exported_scheme(path: str) -> Scheme:
-    """Scheme of an exported store.
+def exported_header(path: str) -> Header:
+    """Read the first record of an exported store.
 
     Raises:
         RecordError: it is not of this release.
     """
     with opened(path) as file, closing(read_lines(file)) as lines:
-        return Header.of(next(records_in(lines))).scheme
+        return Header.of(next(records_in(lines)))
 
 
 def exported_pages(path: str) -> Iterator[SignedPage]:

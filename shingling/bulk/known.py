@@ -15,11 +15,11 @@ import numpy as np
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
-from shingling.admin.signed_pages import exported_pages, exported_scheme, is_export, stored_pages
+from shingling.admin.signed_pages import exported_pages, exported_header, is_export, stored_pages
 from shingling.bulk.inputs.payloads import to_json
 from shingling.bulk.inputs.sources import Source, sources_of
 from shingling.bulk.signed_rows import DECISION, IN_LINES, KEPT, NO_ROW, ROW_RECORD, SignedPart
-from shingling.bulk.storing import STATUSES, STORE_FILE
+from shingling.bulk.storing import STATUSES, STORE_FILE, STORE_FOLDER
 from shingling.errors import BulkError, SchemeError
 from shingling.sketch import FUNCTIONS
 from shingling.store.session import Session
@@ -29,12 +29,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from shingling.admin.signed_pages import SignedPage
+    from shingling.admin.records import Header
     from shingling.arrays import Records
     from shingling.bulk.options import Options
     from shingling.bulk.signed_rows import RowsWriter
     from shingling.sketch.banding import Banding
 
 _ROWS_AT_ONCE = 2048
+_NO_TEXTS = "rows cannot be compared with a store that keeps no texts"
 _SQLITE = b"SQLite format 3\0"
 _DECIDED = np.dtype([("id", "<i8"), ("original_id", "<i8"), *DECISION.descr])
 _STATES = {status: state for state, status in STATUSES.items()}
@@ -68,7 +70,7 @@ class Known(NamedTuple):
             has_text |= any(page.text for page in part)
         if decided and not has_text:
             name = self.sources[0].name
-            raise BulkError(f"{name}: rows cannot be compared with a store that keeps no texts")
+            raise BulkError(f"{name}: {_NO_TEXTS}")
         writer.write_known(_with_rows(np.array(decided, _DECIDED)))
 
 
@@ -76,8 +78,8 @@ def known_rows(against: str | Path | None, options: Options) -> Known:
     """Find the rows that a run is to know.
 
     Args:
-        against: the URL or the file of a store, an exported store, the folder of another run, or
-            any input of `sources_of`; None knows nothing.
+        against: the URL or the file of a store, an exported store, the folder of another run (also
+            one on Spark), or any input of `sources_of`; None knows nothing.
         options: of the run.
 
     Raises:
@@ -88,10 +90,12 @@ def known_rows(against: str | Path | None, options: Options) -> Known:
     if against is None:
         return Known()
     path = Path(against)
-    if (path / STORE_FILE).is_file():
-        return _exported(str(path / STORE_FILE), options)
+    kept = [*path.glob("kept*")] if path.is_dir() else []  # of another run
+    for name in (STORE_FILE, STORE_FOLDER):
+        if kept and (path / name).exists():
+            return _exported(str(path / name), options)
     for name in ("kept.jsonl", "kept.parquet"):
-        if (path / name).is_file():
+        if path / name in kept:
             return Known(sources_of([str(path / name)], options))
     if path.is_file():
         with path.open("rb") as file:
@@ -118,12 +122,24 @@ def _stored(url: str, options: Options) -> Known:
 
 
 def _exported(path: str, options: Options) -> Known:
-    scheme = exported_scheme(path)
-    if scheme != options.scheme:
-        raise SchemeError(
-            f"{plain_line(path)}: its scheme is {scheme.id}, that of the run is {options.scheme.id}"
-        )
+    require_header(exported_header(path), path, options)
     return Known([_source(path)], partial(exported_pages, path))
+
+
+def require_header(header: Header, name: str, options: Options) -> None:
+    """Check what an exported store of this name is made of.
+
+    Raises:
+        SchemeError: its scheme is not that of the options.
+        BulkError: it has no texts.
+    """
+    if header.scheme != options.scheme:
+        raise SchemeError(
+            f"{plain_line(name)}: its scheme is {header.scheme.id}, that of the run is"
+            f" {options.scheme.id}"
+        )
+    if header.pages and not header.texts:
+        raise BulkError(f"{plain_line(name)}: {_NO_TEXTS}")
 
 
 def _source(name: str) -> Source:

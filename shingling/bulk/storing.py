@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 STORE_FILE = "store.jsonl"
 """The rows of a run as `scrapy dedup export` writes the pages of a store."""
 
+STORE_FOLDER = "store"
+"""The same of a run on Spark: a folder of such files."""
+
 STATUSES = {EXACT: "exact", NEAR: "near", SHORT: "skipped"}
 """Status of a page by what becomes of its row; all others are new."""
 

@@ -78,9 +78,10 @@ def test_new_rows_are_decided_as_in_one_run_over_both(
     file = tmp_path / "dedup.db"
     known: Path | str
     if kind in ("run", "export of a run"):
-        known = tmp_path / "known"
-        bulk(write_lines(tmp_path / "known.jsonl", KNOWN), known, rules=rules, export=kind != "run")
-        assert (known / "store.jsonl").exists() == (kind != "run")
+        run = tmp_path / "known"
+        bulk(write_lines(tmp_path / "known.jsonl", KNOWN), run, rules=rules, export=kind != "run")
+        assert (run / "store.jsonl").exists() == (kind != "run")
+        known: Path | str = run
     else:
         one_by_one(KNOWN, file, rules)
         known = file if kind == "file of a store" else f"sqlite:///{file}"
@@ -144,6 +145,25 @@ def test_what_a_run_exports_becomes_a_store_as_it_was_decided(
         verdict = store.check([copy])[0]
         assert (verdict.status, verdict.original) == ("exact", KNOWN[0]["id"])
         assert store.runs()[0].spider == "bulk"
+
+
+def test_an_exported_store_may_be_a_folder_of_parts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bulk(write_lines(tmp_path / "known.jsonl", KNOWN), tmp_path / "known", export=True)
+    expected = against(tmp_path / "known", tmp_path / "one")
+    file, folder = tmp_path / "known/store.jsonl", tmp_path / "known/store"
+    lines = file.read_bytes().splitlines(keepends=True)
+    file.unlink()
+    folder.mkdir()
+    for number, part in enumerate((lines[:1], [], lines[1:90], lines[90:])):
+        (folder / f"part-{number:05}.txt").write_bytes(b"".join(part))
+    (folder / "_SUCCESS").write_bytes(b"no line")
+    assert against(tmp_path / "known", tmp_path / "parts") == expected
+    url = f"sqlite:///{tmp_path / 'dedup.db'}"
+    assert dedup_command(monkeypatch, "import", str(folder), "--store", url).code == 0
+    with Store.open(url) as store:
+        assert [page.url for page in store.pages()] == [row["id"] for row in KNOWN]
 
 
 @pytest.mark.parametrize(

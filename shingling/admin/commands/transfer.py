@@ -219,7 +219,8 @@ COMMANDS = (
                 metavar="FILE",
                 nargs="?",
                 default="-",
-                help="what export wrote, or items of a crawl, in JSON lines (default: -, stdin)",
+                help="what export wrote, or Spark (the folder `store`), or items of a crawl, in"
+                " JSON lines (default: -, stdin)",
             ),
             _field("url-field", "field of an item (default: DEDUP_URL_FIELD)"),
             _field("text-field", "field of an item (default: DEDUP_TEXT_FIELD)"),
