@@ -29,7 +29,7 @@ def _bulk(options: CommandOptions) -> int:
     from shingling.bulk import deduplicate
     from shingling.store import Store
 
-    chosen = _options(options)
+    chosen = options_of(options)
     with ExitStack() as stack:
         store = None
         if options.into_store:
@@ -56,7 +56,12 @@ def _bulk(options: CommandOptions) -> int:
     return FOUND
 
 
-def _options(options: CommandOptions) -> Options:
+def options_of(options: CommandOptions) -> Options:
+    """Options of a run, as the command line and the settings have them.
+
+    Raises:
+        UsageError: some of them contradict each other.
+    """
     from shingling.bulk import Fields, Options
 
     threshold = options.threshold

@@ -16,7 +16,7 @@ import pytest
 
 import shingling.similarity.match_rule
 import shingling.store.decide.alike
-from shingling import Rules
+from shingling import Page, Rules, Store
 from shingling.bulk import Fields, Options, deduplicate
 from shingling.errors import BulkError
 
@@ -31,6 +31,7 @@ import pyarrow.parquet as pq
 
 from shingling.bulk import pairs, spark
 from shingling.bulk.spark.__main__ import main
+from tests.support.commands import dedup_command
 from tests.support.installed import ROOT
 from tests.support.twins import twins
 
@@ -243,6 +244,119 @@ def test_files_come_in_the_order_in_which_they_are_named(
     assert found == expected
     assert found.bad
     assert found.exact
+
+
+def halves(seed: int, size: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Make rows, and others with times that are duplicates of them; some share their ids."""
+    rnd = random.Random(seed)
+    rows = collection(seed, size)
+    for row in rows:
+        year = rnd.randrange(10, 40)
+        row["fetched"] = rnd.choice([None, str(year), f"20{year}-01-01"])
+    known, new = rows[: len(rows) // 2], rows[len(rows) // 2 :]
+    for row in rnd.sample(new, len(new) // 4):
+        row["id"] = rnd.choice(known)["id"]
+    return known, new
+
+
+def both(
+    session: SparkSession,
+    rows: list[dict[str, Any]],
+    folder: Path,
+    options: Options,
+    against: Path | None = None,
+) -> None:
+    """Check that Spark and one machine decide rows alike, in `folder/spark` and `folder/one`."""
+    folder.mkdir()
+    lines, file = write_lines(folder / "rows.jsonl", rows), folder / "rows.parquet"
+    pq.write_table(pa.Table.from_pylist(rows), file)
+    one, out = folder / "one", folder / "spark"
+    knowing = [None, None] if against is None else [str(against / "one"), str(against / "spark")]
+    expected = deduplicate([str(lines)], one, options, against=knowing[0]).as_dict()
+    found = spark.deduplicate_parquet(
+        session, [str(file)], str(out), options, against=knowing[1]
+    ).as_dict()
+    for name in ("seconds", "problems"):
+        del expected[name], found[name]
+    assert found == expected
+    assert measures(pq.read_table(out / "removed").to_pylist()) == result_of(one).removed
+    kept = pq.read_table(out / "kept").sort_by("at").column("id").to_pylist()
+    assert kept == result_of(one).kept
+    groups, expected_groups = (
+        sorted((row["original"], row["duplicates"]) for row in rows)
+        for rows in (pq.read_table(out / "groups").to_pylist(), read_lines(one / "groups.jsonl"))
+    )
+    assert groups == expected_groups
+    if not options.export:
+        return
+    parts = sorted((out / "store").glob("part-*"))
+    records = [record for part in parts for record in read_lines(part)]
+    pages = [record for record in records if record["record"] == "page"]
+    names = {page["id"]: page["url"] for page in pages}
+    assert [*names] == sorted(names)
+    assert all(names.get(page["original_id"]) == page["original"] for page in pages)
+    unlike = "id", "original_id", "first_seen", "last_seen", "started", "finished", "created"
+    expected_records = read_lines(one / "store.jsonl")
+    for record in (*records, *expected_records):  # bad rows have numbers on Spark
+        for name in unlike:
+            record.pop(name, None)
+    assert records == expected_records
+
+
+@needs_java
+def test_what_spark_exports_is_a_store_and_is_known_to_later_runs(
+    session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known, new = halves(6, 60)
+    options = replace(ALONE, export=True)
+    first, second = tmp_path / "first", tmp_path / "second"
+    both(session, known, first, options)
+    both(session, new, second, options, against=first)
+    assert len(result_of(second / "one").removed) > 40
+    folder, url = str(first / "spark/store"), f"sqlite:///{tmp_path / 'dedup.db'}"
+    assert dedup_command(monkeypatch, "import", folder, "--store", url).code == 0
+    removed = result_of(first / "one").removed
+    with Store.open(url) as store:
+        for name, (original, status, *_) in removed.items():
+            [page] = store.find(name)
+            assert (page.original, page.status) == (original, status)
+        text = next(row["text"] for row in known if row["id"] == next(iter(removed)))
+        verdict = store.check([Page("https://mirror.example/", text)])[0]
+        assert verdict.original in {values[0] for values in removed.values()}
+    out = tmp_path / "one machine"
+    lines = str(second / "rows.jsonl")
+    deduplicate([lines], out, ALONE, against=str(first / "spark"))
+    assert result_of(out) == result_of(second / "one")
+
+    part = max((first / "spark/store").glob("part-*"))
+    part.write_bytes(part.read_bytes()[: part.read_bytes().rfind(b"{")])
+    part.with_name(f".{part.name}.crc").unlink()  # or Spark itself refuses it
+    arguments = [str(second / "rows.parquet"), "--out", str(tmp_path / "out")]
+    assert main([*arguments, "--against", str(first / "spark")]) == 1
+    assert main([*arguments, "--against", str(second / "one"), "--shingle-size", "3"]) == 1
+    assert main([*arguments, "--against", str(tmp_path / "none")]) == 1
+
+
+@needs_java
+@pytest.mark.parametrize(
+    ("options", "known_options"),
+    [
+        ({"keep": "longest", "keep_each": 2, "export": True}, {}),
+        ({"keep": "newest", "keep_each": 3}, {"keep": "newest"}),
+        ({"order_field": "fetched", "rules": Rules(method="exact", min_words=3)}, {}),
+    ],
+    ids=["longest", "newest", "first by a field"],
+)
+def test_the_row_that_stays_is_chosen_on_spark(
+    options: dict[str, Any], known_options: dict[str, Any], session: SparkSession, tmp_path: Path
+) -> None:
+    known, new = halves(7, 40)
+    one = tmp_path / "known" / "one"
+    one.parent.mkdir()
+    lines = write_lines(tmp_path / "known.jsonl", known)
+    deduplicate([str(lines)], one, replace(ALONE, export=True, **known_options))
+    one.with_name("spark").symlink_to(one)  # Spark reads the store of one machine, too
+    both(session, new, tmp_path / "new", replace(ALONE, **options), against=one.parent)
 
 
 @needs_java

@@ -2,7 +2,8 @@
 
 `deduplicate` numbers the rows, has them signed (`signing`), and finds exact duplicates. In `near`,
 workers pair rows by their keys and measure the pairs, which the driver decides as one machine does.
-`work` and `batches` move data between these steps.
+`storing` reads the store of known rows, and writes that of all. `work` and `batches` move data
+between these steps.
 """
 
 from shingling.bulk.spark.deduplicate import Decided, deduplicate_frame, deduplicate_parquet

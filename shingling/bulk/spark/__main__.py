@@ -8,50 +8,53 @@ import sys
 from typing import TYPE_CHECKING
 
 from pyspark.sql import SparkSession
+from scrapy.exceptions import UsageError
+from scrapy.settings import BaseSettings
 
-from shingling.bulk.options import Fields, Options
+from shingling.bulk.commands import COMMANDS, options_of
 from shingling.bulk.spark.deduplicate import deduplicate_parquet
+from shingling.console.options import CommandOptions
 from shingling.errors import ShinglingError
-from shingling.rules import (
-    DEFAULT_METHOD,
-    DEFAULT_MIN_WORDS,
-    DEFAULT_SIMHASH_DISTANCE,
-    DEFAULT_THRESHOLD,
-    METHODS,
-)
-from shingling.rules.rules import Rules
+from shingling.plugin.settings import DedupSettings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+_SETTINGS = ("DEDUP_MIN_WORDS", "DEDUP_SHINGLE_SIZE", "DEDUP_SCHEME")
+_NOT_HERE = dict.fromkeys(
+    ("html_field", "format", "query", "workers", "into_store", "restart", "every")
+) | {"to": "jsonl"}
+_OTHER_HELP = {
+    "input": "Parquet files, folders, globs",
+    "--against": "leave out what is a duplicate of these rows as well: an exported store, or the"
+    " folder of a result with one",
+    "--export": "write the folder `store` as well, for `import` and `--against`",
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Deduplicate Parquet files as the command line says, and print the summary as JSON."""
     parser = argparse.ArgumentParser("spark-submit __main__.py", description=__doc__)
-    parser.add_argument("inputs", nargs="+", metavar="INPUT", help="Parquet files, folders, globs")
-    parser.add_argument("--out", required=True, help="folder to write to")
-    parser.add_argument("--threshold", type=float, default=DEFAULT_THRESHOLD)
-    parser.add_argument("--min-words", type=int, default=DEFAULT_MIN_WORDS)
-    parser.add_argument("--method", choices=[*METHODS], default=DEFAULT_METHOD)
-    parser.add_argument(
-        "--distance",
-        type=int,
-        default=DEFAULT_SIMHASH_DISTANCE,
-        help="bits in which SimHashes of near-duplicates differ at most",
-    )
-    parser.add_argument("--text-field", default="text")
-    parser.add_argument("--id-field", help="by default id, or url")
+    for names, how, _ in COMMANDS[0].options:
+        if names[0].removeprefix("--").replace("-", "_") not in _NOT_HERE:
+            shown = _OTHER_HELP.get(names[0], how["help"])
+            parser.add_argument(*names, **how | {"help": shown})
+    parser.set_defaults(**_NOT_HERE)
+    for name in _SETTINGS:
+        option = name.removeprefix("DEDUP_").lower().replace("_", "-")
+        parser.add_argument(f"--{option}", dest=name, help=f"as the setting {name}")
     parser.add_argument("--order", action="append", help="column to order the rows by")
     given = parser.parse_args(arguments)
     running = SparkSession.getActiveSession()
     spark = running or SparkSession.builder.appName("shingling").getOrCreate()
     try:
-        rules = Rules(
-            given.threshold, given.min_words, given.method, simhash_distance=given.distance
+        values = {name: value for name in _SETTINGS if (value := getattr(given, name)) is not None}
+        settings = DedupSettings.from_settings(BaseSettings(values), crawl=False)
+        options = options_of(CommandOptions(**vars(given), settings=settings))
+        summary = deduplicate_parquet(
+            spark, given.input, given.out, options, given.order, against=given.against
         )
-        options = Options(rules, fields=Fields(text=given.text_field, id=given.id_field))
-        summary = deduplicate_parquet(spark, given.inputs, given.out, options, given.order)
-    except ShinglingError as error:
+    except (ShinglingError, UsageError) as error:
         print(f"Error: {error}", file=sys.stderr)
         return 1
     finally:

@@ -6,27 +6,28 @@ that all rows share takes no more memory than any other.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from itertools import count
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import DataFrame, Window, functions as f
+from pyspark.sql import DataFrame, functions as f
 
-from shingling.bulk.pairs import Meeting, Pairs, decide
-from shingling.bulk.spark.batches import of_columns, of_rows
+from shingling.bulk.pairs import Meeting, Pairs, decide, keys_of
+from shingling.bulk.spark.batches import collected, frame_of, of_columns, of_rows
 from shingling.similarity import overlap, unless_forged
 from shingling.similarity.match_rule import MatchRule
 from shingling.sketch import FUNCTIONS, fingerprint_set
+from shingling.sketch.banding import Banding
 from shingling.text import clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from shingling.arrays import Flags, Hashes, Integers, Minima, Octets
+    from shingling.arrays import Flags, Integers, Minima, Octets
+    from shingling.bulk.options import Options
     from shingling.bulk.spark.work import Work
-    from shingling.rules.rules import Rules
     from shingling.sketch import Halves, Scheme
 
 KEYS = "row long, key long, is_own boolean"
@@ -39,139 +40,93 @@ _MAX_KEYS_AT_ONCE = 1 << 18  # of a batch that Spark is handed
 _OWN_KEYS = 2  # the first ones that `Halves.probes` gives: the row's own halves
 
 
-@dataclass
-class NearDuplicates:
-    """Decides the rows that share keys.
+def near_duplicates(
+    signed: DataFrame, texts: DataFrame, known: int, rows: int, options: Options, work: Work
+) -> DataFrame:
+    """Find the near-duplicates with their originals: `DUPLICATES`.
 
     Args:
         signed: good rows with a whole shingle, without those with the text of an earlier one:
-            `row`, `words`, `simhash`, `minima`, `keys`.
+            `row`, `words`, `simhash`, `minima`.
         texts: `row` and `text` of all rows.
-        rows: their number.
-        rules: what decides.
-        scheme: of the signatures.
-        halves: of SimHashes, if rows are found by those.
+        known: number of the first rows, on which all is decided.
+        rows: number of all rows.
+        options: what decides.
         work: folder for what is found.
     """
+    following = MatchRule.by(options.rules)
+    members = work.write(_members(signed, known, options), "members")
+    others = texts.selectExpr("row AS other", "text AS other_text")
+    by_hashes = not following.min_resemblance
+    measure = partial(measure_pairs, scheme=options.scheme, by_hashes=by_hashes)
+    passes = count(1)
 
-    signed: DataFrame
-    texts: DataFrame
-    rows: int
-    rules: Rules
-    scheme: Scheme
-    halves: Halves | None
-    work: Work
-    _passes: int = 0
-
-    def decide(self) -> DataFrame:
-        """Find the near-duplicates with their originals: `DUPLICATES`."""
-        following = MatchRule.by(self.rules)
-        members = self.work.write(self._members(), "members")
-        chosen = decide(self.rows, partial(self._find, members, following), following)
-        if not len(chosen.ids):
-            return self.work.empty(DUPLICATES)
-        columns = chosen.rows, chosen.others, chosen.resemblance, chosen.containment
-        table = pa.Table.from_batches([of_columns(columns, DUPLICATES)])
-        return self.work.write(self.work.spark.createDataFrame(table), "near")
-
-    def _members(self) -> DataFrame:
-        """Rows with the keys that they share, a line for each."""
-        if self.halves is None:
-            keys = self.signed.select("row", f.explode("keys").alias("key"))
-            keys = keys.withColumn("is_own", f.lit(True))
-        else:
-            distance = self.rules.simhash_distance
-            probe = partial(probe_halves, halves=self.halves, distance=distance)
-            keys = self.signed.select("row", "simhash").mapInArrow(probe, KEYS)
-        of_key = f.count("*").over(Window.partitionBy("key"))
-        shared = keys.withColumn("times", of_key).where("times > 1").drop("times")
-        return shared.join(self.signed.drop("keys"), "row")
-
-    def _find(
-        self, members: DataFrame, following: MatchRule, asks: Flags, removed: Flags, limit: int
-    ) -> tuple[Pairs, Flags]:
+    def find(asks: Flags, removed: Flags, limit: int) -> tuple[Pairs, Flags]:
         """Find pairs, as `Find` says, and measure them."""
-        self._passes += 1
+        asks[:known] = False
         flags = np.packbits(asks), np.packbits(removed)
-        find = partial(find_pairs, following=following, flags=flags, limit=limit)
-        found = _together(members, "key").sortWithinPartitions("key", "row")
-        found = found.mapInArrow(find, PAIRS).distinct()
-        found = self.work.write(found, f"pairs-{self._passes}")
-        texts, other = self.texts, f.col("row").alias("other")
-        others = texts.select(other, f.col("text").alias("other_text"))
-        measure = partial(
-            measure_pairs, scheme=self.scheme, by_hashes=not following.min_resemblance
-        )
-        pairs = found.where("other >= 0").join(others, "other").join(texts, "row")
+        look = partial(find_pairs, following=following, flags=flags, limit=limit)
+        # By an expression, as Spark leaves a shuffle by the column itself out if a join before it
+        # makes one, and may then replace that join by one that keeps no values together.
+        found = members.repartition(f.hash("key")).sortWithinPartitions("key", "row")
+        found = work.write(found.mapInArrow(look, PAIRS).distinct(), f"pairs-{next(passes)}")
+        pairs = found.where("other >= 0").join(others, "other")
+        pairs = pairs.join(texts.where(f"row >= {known}"), "row")
         measured = pairs.sortWithinPartitions("row").mapInArrow(measure, MEASURED)
-        table = self.work.write(measured, f"measured-{self._passes}").toArrow()
-        row, other, equal, *measures = (column.to_numpy() for column in table.columns)
-        cut = np.zeros(self.rows, bool)
-        cut[found.where("other < 0").select("row").toArrow()["row"].to_numpy()] = True
+        row, other, equal, *measures = (one.to_numpy() for one in collected(measured).columns)
+        cut = np.zeros(rows, bool)
+        cut[collected(found.where("other < 0")).column("row").to_numpy()] = True
         return Pairs(row << 32 | other, equal.astype(np.uint8), *measures).sorted(), cut
 
-
-def _together(frame: DataFrame, column: str) -> DataFrame:
-    """Shuffle a frame so that all rows with one value are in one task.
-
-    By an expression, as Spark leaves a shuffle by the column itself out if a join before it makes
-    one, and may then replace that join at run time by one that keeps no values together.
-    """
-    return frame.repartition(f.hash(column))
+    chosen = decide(rows, find, following)
+    columns = chosen.rows, chosen.others, chosen.resemblance, chosen.containment
+    return work.write(frame_of(work.spark, columns, DUPLICATES), "near")
 
 
-def probe_halves(batches: Iterable[Any], halves: Halves, distance: int) -> Iterator[Any]:
-    """List the keys that rows are looked up under; of these, two are their own.
+def _members(signed: DataFrame, known: int, options: Options) -> DataFrame:
+    """Rows with the keys that they share, a line for each."""
+    distance = options.rules.simhash_distance
+    list_keys = partial(keys_of_rows, keys=keys_of(options), distance=distance)
+    keys = signed.select("row", "simhash", "minima").mapInArrow(list_keys, KEYS)
+    of_key = "OVER (PARTITION BY key)"
+    shared = keys.selectExpr("*", f"count(*) {of_key} AS times", f"max(row) {of_key} AS last")
+    shared = shared.where(f"times > 1 AND last >= {known}").drop("times", "last")
+    return shared.join(signed, "row")
+
+
+def keys_of_rows(
+    batches: Iterable[Any], keys: Banding | Halves | None, distance: int
+) -> Iterator[Any]:
+    """List the keys that rows are looked up under, and which of these are their own.
 
     Args:
-        batches: with the columns `row` and `simhash`.
-        halves: of the SimHashes.
-        distance: of near-duplicates, in bits.
+        batches: with the columns `row`, `simhash` and `minima`.
+        keys: of the minima, or of the SimHashes.
+        distance: of near-duplicates by SimHash, in bits.
 
     Yields:
         Batches of the schema `KEYS`.
     """
-    at_once = max(_MAX_KEYS_AT_ONCE // (2 * len(halves.masks(distance))), 1)
+    assert keys is not None
+    width = keys.bands if isinstance(keys, Banding) else 2 * len(keys.masks(distance))
     for whole in batches:
-        for start in range(0, whole.num_rows, at_once):
-            batch = whole.slice(start, at_once)
-            rows, simhashes = (batch.column(name).to_numpy() for name in ("row", "simhash"))
-            keys = halves.probes(simhashes.view(np.uint64), distance)
-            is_own = np.tile(np.arange(keys.shape[1]) < _OWN_KEYS, len(rows))
-            yield of_columns((np.repeat(rows, keys.shape[1]), keys.reshape(-1), is_own), KEYS)
+        for start in range(0, whole.num_rows, _MAX_KEYS_AT_ONCE // width + 1):
+            batch = whole.slice(start, _MAX_KEYS_AT_ONCE // width + 1)
+            own = width
+            if isinstance(keys, Banding):
+                found = keys.keys(_minima(batch))
+            else:
+                simhashes = batch.column("simhash").to_numpy().view(np.uint64)
+                found, own = keys.probes(simhashes, distance), _OWN_KEYS
+            rows = np.repeat(batch.column("row").to_numpy(), width)
+            is_own = np.tile(np.arange(width) < own, batch.num_rows)
+            yield of_columns((rows, found.reshape(-1), is_own), KEYS)
 
 
-class _Members(NamedTuple):
-    """Rows under keys, by key and row."""
-
-    key: Integers
-    row: Integers
-    is_own: Flags
-    asks: Flags
-    words: Integers
-    simhash: Hashes
-    minima: Minima
-
-    @classmethod
-    def of(cls, batch: Any) -> _Members:
-        """Rows of a batch, all of which ask."""
-        names = "key", "row", "is_own", "words", "simhash"
-        key, row, is_own, words, simhash = (
-            batch.column(name).to_numpy(zero_copy_only=False) for name in names
-        )
-        minima = np.frombuffer(b"".join(batch.column("minima").to_pylist()), "<u4")
-        asks = np.ones(len(row), bool)
-        hashes = simhash.view(np.uint64)
-        return cls(key, row, is_own, asks, words, hashes, minima.reshape(-1, FUNCTIONS))
-
-    def take(self, places: Any) -> _Members:
-        """Select rows by their places."""
-        return _Members(*(column[places] for column in self))
-
-    def after(self, before: _Members) -> _Members:
-        """Put these rows after others."""
-        pairs = zip(before, self, strict=True)
-        return _Members(*(np.concatenate([*both]) for both in pairs))
+def _minima(rows: Any) -> Minima:
+    """Minima of the rows of a batch or a table: uint32[n, 84]."""
+    found = np.frombuffer(b"".join(rows.column("minima").to_pylist()), "<u4")
+    return found.reshape(-1, FUNCTIONS)
 
 
 def find_pairs(
@@ -190,26 +145,28 @@ def find_pairs(
     """
     asks, removed = flags
     min_words = following.rules.min_words
-    before: _Members | None = None  # the candidates under the last key
+    before: list[Any] = []  # the candidates under the last key
     for batch in batches:
         if not batch.num_rows:
             continue
-        own = _Members.of(batch)
-        if before is not None:
-            own = own.after(before)
-        stored = own.is_own & ~_bits(removed, own.row)
-        asking = own.asks & _bits(asks, own.row) & (own.words >= min_words)
-        meeting = Meeting(own.key, stored, asking, limit)
+        own = pa.Table.from_batches([*before, batch])
+        names = "key", "row", "is_own", "words", "simhash"
+        key, row, is_own, words, simhash = (own.column(name).to_numpy() for name in names)
+        minima, simhash = _minima(own), simhash.view(np.uint64)
+        stored = is_own & ~_bits(removed, row)
+        asking = _bits(asks, row) & (words >= min_words)
+        asking[: len(row) - batch.num_rows] = False
+        meeting = Meeting(key, stored, asking, limit)
         for left, right in meeting.pairs():
             worth, equal = following.worth_measuring(
-                own.minima[left] == own.minima[right], own.simhash[left], own.simhash[right]
+                minima[left] == minima[right], simhash[left], simhash[right]
             )
-            worth &= (own.words[right] >= min_words) & (own.row[left] != own.row[right])
-            yield of_columns((own.row[left][worth], own.row[right][worth], equal[worth]), PAIRS)
-        cut = own.row[meeting.cut]
+            worth &= (words[right] >= min_words) & (row[left] != row[right])
+            yield of_columns((row[left][worth], row[right][worth], equal[worth]), PAIRS)
+        cut = row[meeting.cut]
         yield of_columns((cut, np.full(len(cut), _CUT), np.zeros(len(cut), np.int64)), PAIRS)
-        last = np.flatnonzero((own.key == own.key[-1]) & stored)[: limit + 1]
-        before = own.take(last)._replace(asks=np.zeros(len(last), bool))
+        last = np.flatnonzero((key == key[-1]) & stored)[: limit + 1]
+        before = own.take(last).to_batches()
 
 
 def _bits(packed: Octets, rows: Integers) -> Flags:

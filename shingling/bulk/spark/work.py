@@ -27,17 +27,20 @@ class Work:
         frame.write.parquet(place, mode="overwrite")
         return self.spark.read.schema(frame.schema).parquet(place)
 
-    def empty(self, schema: str) -> DataFrame:
-        """Make a frame without rows."""
-        return self.spark.createDataFrame([], schema)
-
     def discard(self) -> None:
         """Delete the folder."""
-        path, files = hadoop(self.spark, self.folder)
+        path, files = _hadoop(self.spark, self.folder)
         files.delete(path, True)
 
 
-def hadoop(spark: SparkSession, place: str) -> tuple[Any, Any]:
+def exists(spark: SparkSession, place: str) -> bool:
+    """Whether there is a file or a folder."""
+    path, files = _hadoop(spark, place)
+    found: bool = files.exists(path)
+    return found
+
+
+def _hadoop(spark: SparkSession, place: str) -> tuple[Any, Any]:
     """Hadoop's object of a path, and the file system that it is on."""
     context: Any = spark.sparkContext
     path = context._jvm.org.apache.hadoop.fs.Path(place)
