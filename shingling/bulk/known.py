@@ -15,12 +15,12 @@ import numpy as np
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
-from shingling.admin.signed_pages import exported_pages, exported_header, is_export, stored_pages
-from shingling.bulk.inputs.payloads import to_json
+from shingling.admin.signed_pages import exported_header, exported_pages, is_export, stored_pages
 from shingling.bulk.inputs.sources import Source, sources_of
 from shingling.bulk.signed_rows import DECISION, IN_LINES, KEPT, NO_ROW, ROW_RECORD, SignedPart
 from shingling.bulk.storing import STATUSES, STORE_FILE, STORE_FOLDER
 from shingling.errors import BulkError, SchemeError
+from shingling.files.json_values import to_json
 from shingling.sketch import FUNCTIONS
 from shingling.store.session import Session
 from shingling.text import plain_line
@@ -28,8 +28,8 @@ from shingling.text import plain_line
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from shingling.admin.signed_pages import SignedPage
     from shingling.admin.records import Header
+    from shingling.admin.signed_pages import SignedPage
     from shingling.arrays import Records
     from shingling.bulk.options import Options
     from shingling.bulk.signed_rows import RowsWriter

@@ -12,12 +12,12 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from shingling.bulk.deciding import with_more_kept
-from shingling.bulk.inputs.payloads import to_json
 from shingling.bulk.options import OUTPUT_FORMATS, Problem, Summary
 from shingling.bulk.signed_rows import EXACT, NEAR, NO_ROW, REPEATED_ID, SHORT
 from shingling.bulk.storing import STORE_FILE, store_records
 from shingling.console.files import LEFT_OVER, written_whole
 from shingling.errors import BulkError
+from shingling.files.json_values import to_json
 from shingling.rules import METHODS
 from shingling.store import Index
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shingling.bulk.inputs.payloads import FileLines, to_json
+from shingling.bulk.inputs.payloads import FileLines
 from shingling.bulk.options import Order, Progress
 from shingling.bulk.signed_rows import IN_LINES, ROW_RECORD, SignedPart
 from shingling.errors import BulkError
@@ -32,6 +32,7 @@ from shingling.extraction.processes import (
     WorkerDiedError,
     WorkerTimeoutError,
 )
+from shingling.files.json_values import to_json
 from shingling.sketch import FUNCTIONS, sign
 from shingling.store.ids import USUAL_ID_FIELDS, BadRowError, id_of
 from shingling.text import clean, plain_line

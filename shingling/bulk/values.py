@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shingling.bulk.inputs.payloads import StreamedLines, json_values, to_json
+from shingling.bulk.inputs.payloads import StreamedLines
 from shingling.bulk.inputs.sources import Source
 from shingling.errors import BulkError
+from shingling.files.json_values import json_values, to_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -35,16 +36,11 @@ def kept_values(rows: Any, run: Callable[[Source, Path], object]) -> Any:
     """
     kind = type(rows).__module__.partition(".")[0], type(rows).__name__
     if kind == ("pandas", "DataFrame"):
-        tuples = rows.itertuples(index=False, name=None)
-        return rows.iloc[
-            _staying((dict(zip(rows.columns, row, strict=True)) for row in tuples), run)
-        ]
+        return rows.iloc[_staying(rows.to_dict("records"), run)]
     if kind == ("polars", "DataFrame"):
         return rows[_staying(rows.iter_rows(named=True), run)]
     if kind == ("pyarrow", "Table"):
-        batches = rows.to_batches(_ROWS_AT_ONCE)
-        values = (row for one in batches for row in one.to_pylist())
-        return rows.take(_staying(values, run))
+        return rows.take(_staying(rows.to_pylist(), run))
     if isinstance(rows, str | bytes | Path | Mapping) or not isinstance(rows, Iterable):
         raise BulkError(
             f"{kind[1]} is no collection of rows; to read files, name a folder for `out`"

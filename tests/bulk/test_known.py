@@ -81,7 +81,7 @@ def test_new_rows_are_decided_as_in_one_run_over_both(
         run = tmp_path / "known"
         bulk(write_lines(tmp_path / "known.jsonl", KNOWN), run, rules=rules, export=kind != "run")
         assert (run / "store.jsonl").exists() == (kind != "run")
-        known: Path | str = run
+        known = run
     else:
         one_by_one(KNOWN, file, rules)
         known = file if kind == "file of a store" else f"sqlite:///{file}"

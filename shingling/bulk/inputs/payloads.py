@@ -5,10 +5,6 @@
 
 from __future__ import annotations
 
-import base64
-import json
-from datetime import date, datetime, time
-from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -16,6 +12,7 @@ from w3lib.encoding import http_content_type_encoding
 
 from shingling.extraction.html import decode
 from shingling.extraction.pages import Fetched
+from shingling.files.json_values import json_values
 from shingling.files.lines import AFTER_OBJECT, BOM, json_object, limited_lines, too_long
 from shingling.files.pages import SavedPage, SkippedPage
 from shingling.text import plain_line
@@ -158,34 +155,3 @@ def _arrow_rows(batch: Any) -> list[dict[str, Any] | str]:
             return [f"a value cannot be read: {plain_line(str(error))}"]
         rows = (batch.slice(place, 1) for place in range(batch.num_rows))
         return [values for row in rows for values in _arrow_rows(row)]
-
-
-def json_values(values: dict[str, Any]) -> dict[str, Any]:
-    """Fields of a row as JSON has them: times in ISO 8601, bytes as text or base64."""
-    return {name: json_value(value) for name, value in values.items()}
-
-
-def json_value(value: Any) -> Any:
-    """Value as JSON has it."""
-    if value is None or isinstance(value, (str, bool, int, float)):
-        return value
-    if isinstance(value, (datetime, date, time)):
-        return value.isoformat()
-    if isinstance(value, Decimal):
-        return int(value) if value == value.to_integral_value() else float(value)
-    if isinstance(value, (bytes, bytearray, memoryview)):
-        raw = bytes(value)
-        try:
-            return raw.decode()
-        except UnicodeDecodeError:
-            return base64.b64encode(raw).decode()
-    if isinstance(value, dict):
-        return {str(name): json_value(one) for name, one in value.items()}
-    if isinstance(value, (list, tuple, set)):
-        return [json_value(one) for one in value]
-    return str(value)
-
-
-def to_json(values: dict[str, Any]) -> bytes:
-    """Encode a row as a line of JSON, without its end."""
-    return json.dumps(values, ensure_ascii=False).encode("utf-8", "replace")

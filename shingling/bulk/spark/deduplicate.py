@@ -192,9 +192,8 @@ def deduplicate_parquet(
         against: as for `deduplicate_frame`.
 
     Raises:
-        BulkError: an input or the known rows cannot be read, a column is missing, no row can be used,
-            `out` has
-            results of another run, or, with `Options.strict`, a row is bad.
+        BulkError: an input or the known rows cannot be read, a column is missing, no row can be
+            used, `out` has results of another run, or, with `Options.strict`, a row is bad.
     """
     began = time.monotonic()
     options = options or Options()

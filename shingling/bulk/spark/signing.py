@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from shingling.bulk.inputs.payloads import json_values
 from shingling.bulk.options import Order
 from shingling.bulk.signing import named_row, sign_text, without_text
 from shingling.bulk.spark.batches import of_rows
+from shingling.files.json_values import json_values
 from shingling.store.ids import BadRowError
 from shingling.store.schema.rows import LITTLE_ENDIAN, SIGNED as SIGNED_NUMBER
 

@@ -131,8 +131,8 @@ def _page(row: dict[str, Any], now: int) -> Record:
         simhash=SIGNED.read(row["simhash"]),
         minima=row["minima"],
         text=clean(row["text"] or "") or None,
-        title=row.get("title"),
-        language=row.get("language"),
+        title=row.get("title") or None,
+        language=row.get("language") or None,
     )
     if row["original_at"] is not None:
         names = ("resemblance", "containment")

@@ -1,0 +1,40 @@
+"""Values of rows as JSON has them."""
+
+from __future__ import annotations
+
+import base64
+import json
+from datetime import date, datetime, time
+from decimal import Decimal
+from typing import Any
+
+
+def json_values(values: dict[str, Any]) -> dict[str, Any]:
+    """Fields of a row as JSON has them: times in ISO 8601, bytes as text or base64."""
+    return {name: json_value(value) for name, value in values.items()}
+
+
+def json_value(value: Any) -> Any:
+    """Value as JSON has it."""
+    if value is None or isinstance(value, (str, bool, int, float)):
+        return value
+    if isinstance(value, (datetime, date, time)):
+        return value.isoformat()
+    if isinstance(value, Decimal):
+        return int(value) if value == value.to_integral_value() else float(value)
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        raw = bytes(value)
+        try:
+            return raw.decode()
+        except UnicodeDecodeError:
+            return base64.b64encode(raw).decode()
+    if isinstance(value, dict):
+        return {str(name): json_value(one) for name, one in value.items()}
+    if isinstance(value, (list, tuple, set)):
+        return [json_value(one) for one in value]
+    return str(value)
+
+
+def to_json(values: dict[str, Any]) -> bytes:
+    """Encode a row as a line of JSON, without its end."""
+    return json.dumps(values, ensure_ascii=False).encode("utf-8", "replace")
