@@ -213,7 +213,7 @@ class _Run:
             stored = None
             if self.store is not None:
                 report = self._report("storing", len(signed))
-                stored = put_into_store(self.store.session, signed, decided, options, report)
+                stored = put_into_store(self.store._session, signed, decided, options, report)
             output = Output(signed, decided, self.out, options)
             summary = output.write(self._report("writing", len(signed)))
         summary.stored = stored

@@ -106,11 +106,6 @@ class Store:
         return self._session.database.where
 
     @property
-    def session(self) -> Session:
-        """What the rooms work on."""
-        return self._session
-
-    @property
     def scheme(self) -> Scheme:
         """Scheme of the signatures: sign with it."""
         return self._session.scheme
