@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from shingling.admin.records import Record
-    from shingling.arrays import Records
+    from shingling.arrays import Flags, Records
     from shingling.bulk.options import Options
     from shingling.bulk.signed_rows import SignedRows
     from shingling.store import Index
@@ -63,7 +63,7 @@ def put_into_store(
     if signed.first or restore(session, header, records) is None:
         counts, _ = merge(session, options.rules, header, records, ("bulk", options.as_dict()))
         return counts
-    return _counted(decided)
+    return _counted(decided[_stored(signed, decided)])
 
 
 def store_records(
@@ -74,7 +74,9 @@ def store_records(
     report: Callable[[int], None] = lambda _: None,
     first: int = 0,
 ) -> Iterator[Record]:
-    """Yield rows as the records of an exported store: its header, good rows as pages, and the end.
+    """Yield rows as the records of an exported store: its header, pages, and the end.
+
+    Bad rows and rows without a word are no pages of a store.
 
     Args:
         signed: the rows.
@@ -84,11 +86,12 @@ def store_records(
         report: called with the number of rows that are done.
         first: the first of these rows; known rows may come before it.
     """
-    counts, now = _counted(decided[first:]), int(time.time())
+    stored, now = _stored(signed, decided), int(time.time())
+    counts = _counted(decided[first:][stored[first:]])
     settings = options.as_dict()
     yield from first_records(options.scheme, index, options.rules, counts, now, settings)
     for start, stop in signed.blocks(first):
-        rows = start + np.flatnonzero(decided["state"][start:stop] != REPEATED_ID)
+        rows = start + np.flatnonzero(stored[start:stop])
         for page in _pages(rows, signed, decided[rows], options.fields.text):
             yield page_record(page, now)
         report(stop)
@@ -139,7 +142,12 @@ def _pages(
             )
 
 
+def _stored(signed: SignedRows, decided: Records) -> Flags:
+    """Mark the rows that are pages of a store."""
+    found: Flags = (decided["state"] != REPEATED_ID) & (signed.column("words") > 0)
+    return found
+
+
 def _counted(decided: Records) -> Counter[str]:
-    """Count good rows by the status of their pages."""
-    states = decided["state"].tolist()
-    return Counter(STATUSES.get(state, "new") for state in states if state != REPEATED_ID)
+    """Count rows by the status of their pages."""
+    return Counter(STATUSES.get(state, "new") for state in decided["state"].tolist())

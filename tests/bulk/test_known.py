@@ -131,11 +131,14 @@ def test_a_known_id_with_its_text_is_removed_and_with_another_text_is_kept(tmp_p
 def test_what_a_run_exports_becomes_a_store_as_it_was_decided(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = bulk(write_lines(tmp_path / "rows.jsonl", ROWS), tmp_path / "out", export=True)
+    rows = [{"id": "signs", "text": "!!!"}, *ROWS]
+    found = bulk(write_lines(tmp_path / "rows.jsonl", rows), tmp_path / "out", export=True)
+    assert found.kept[0] == "signs"
     url = f"sqlite:///{tmp_path / 'dedup.db'}"
     file = str(tmp_path / "out/store.jsonl")
     assert dedup_command(monkeypatch, "import", file, "--store", url).code == 0
     with Store.open(url) as store:
+        assert {page.url for page in store.pages()} == {row["id"] for row in ROWS}
         for page in store.pages():
             original, status, resemblance, _ = found.removed.get(page.url, (None, "", None, None))
             assert page.original == original

@@ -324,7 +324,8 @@ def _decided(
     store = None
     if options.export:
         stored = outcomes.join(originals, "original", "left")
-        stored = stored.join(signed.select("row", "words", "text_hash", "minima"), "row")
+        has_words = signed.where("words > 0")  # others are no pages of a store
+        stored = stored.join(has_words.select("row", "words", "text_hash", "minima"), "row")
         store = store_lines(stored.join(texts.drop("at"), "row"), options)
     return Decided(
         numbered.join(kept, _AT, "left_semi").drop(_AT, _FILE, _LINE, _INPUT),
