@@ -5,11 +5,8 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Iterable, Mapping
-from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from shingling.bulk.inputs.payloads import StreamedLines
 from shingling.bulk.inputs.sources import Source
@@ -17,7 +14,7 @@ from shingling.errors import BulkError
 from shingling.files.json_values import json_values, to_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
 _ROWS_AT_ONCE = 1000
 
@@ -38,7 +35,7 @@ def kept_values(rows: Any, run: Callable[[Source, Path], object]) -> Any:
     if kind == ("pandas", "DataFrame"):
         return rows.iloc[_staying(rows.to_dict("records"), run)]
     if kind == ("polars", "DataFrame"):
-        return rows[_staying(rows.iter_rows(named=True), run)]
+        return rows[_staying(rows.to_dicts(), run)]
     if kind == ("pyarrow", "Table"):
         return rows.take(_staying(rows.to_pylist(), run))
     if isinstance(rows, str | bytes | Path | Mapping) or not isinstance(rows, Iterable):
@@ -50,26 +47,20 @@ def kept_values(rows: Any, run: Callable[[Source, Path], object]) -> Any:
     return stay if isinstance(rows, list) else iter(stay)
 
 
-def _staying(rows: Iterable[Any], run: Callable[[Source, Path], object]) -> list[int]:
+def _staying(rows: Sequence[Any], run: Callable[[Source, Path], object]) -> list[int]:
     """Places of the rows that stay."""
-    lines: Iterator[bytes] = map(_line, rows)
-    first = [*islice(lines, 1)]
-    if not first:
-        return []
-    lines = chain(first, lines)
-    number = 0
 
     def parts() -> Iterator[tuple[StreamedLines, None]]:
-        nonlocal number
-        while part := [*islice(lines, _ROWS_AT_ONCE)]:
-            number += len(part)
-            yield StreamedLines(part), None
+        for start in range(0, len(rows), _ROWS_AT_ONCE):
+            yield StreamedLines([*map(_line, rows[start : start + _ROWS_AT_ONCE])]), None
 
+    if not rows:
+        return []
     with tempfile.TemporaryDirectory() as folder:
         run(Source("rows", None, None, parts), Path(folder))
         with (Path(folder) / "removed.jsonl").open("rb") as file:
-            removed = [json.loads(line)["line"] - 1 for line in file]
-    return np.delete(np.arange(number), removed).tolist()
+            removed = {json.loads(line)["line"] - 1 for line in file}
+    return [place for place in range(len(rows)) if place not in removed]
 
 
 def _line(row: Any) -> bytes:
