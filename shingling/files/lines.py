@@ -107,6 +107,8 @@ def limited_lines(file: IO[bytes], max_bytes: int) -> Iterator[tuple[bytes | Non
 
 def json_items(file: Any, max_bytes: int) -> Iterator[tuple[bytes | None, int]]:
     """Yield what `limited_lines` does or, of a file that begins with an array, `array_items`."""
+    if not hasattr(file, "peek"):  # bytes in memory
+        file = io.BufferedReader(file)
     if file.peek(len(BOM)).startswith(BOM):
         file.read(len(BOM))
     return (array_items if is_array(file) else limited_lines)(file, max_bytes)

@@ -37,7 +37,7 @@ METHODS = [
     Rules(),
     Rules(threshold=0.3, min_words=5),
     Rules(method="exact"),
-    Rules(method="simhash", simhash_distance=7, min_words=12),
+    Rules(method="simhash", simhash_distance=3, min_words=12),
 ]
 
 
@@ -70,8 +70,14 @@ def test_the_pages_of_a_postgresql_are_known(file: Path, tmp_path: Path) -> None
     assert against(url_of(file), tmp_path / "a") == against(tmp_path / "dedup.db", tmp_path / "b")
 
 
-@pytest.mark.parametrize("rules", METHODS, ids=lambda rules: f"{rules.method} {rules.threshold}")
-@pytest.mark.parametrize("kind", ["store", "file of a store", "export", "run", "export of a run"])
+@pytest.mark.parametrize(
+    ("kind", "rules"),
+    [
+        *(("store", rules) for rules in METHODS),
+        *((kind, METHODS[1]) for kind in ("file of a store", "export", "run", "export of a run")),
+    ],
+    ids=str,
+)
 def test_new_rows_are_decided_as_in_one_run_over_both(
     kind: str, rules: Rules, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
