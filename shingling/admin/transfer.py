@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
+from collections import Counter, deque
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
 from itertools import groupby
 from operator import itemgetter
@@ -48,7 +49,8 @@ if TYPE_CHECKING:
 
     from shingling.store.session import Session
 
-_ROWS_READ_AT_ONCE, _RECORDS_WRITTEN_AT_ONCE = 256, 1000
+_ROWS_READ_AT_ONCE = _RECORDS_WRITTEN_AT_ONCE = 256
+_BATCHES_PACKED_AHEAD = 4
 _OTHER_NAMES = {"run_id": "run", "last_run_id": "last_run"}  # that exports have for columns
 _EXPORTED_COLUMNS = {
     name: exported for name in COLUMNS if (exported := _OTHER_NAMES.get(name, name)) in PAGE_FIELDS
@@ -204,15 +206,17 @@ def restore(session: Session, header: Header, records: Iterable[Record]) -> Coun
             ]
             connection.execute(insert(rules), rows)
         numbers: Counter[str] = Counter()
-        for batch in batches(checked(records), _RECORDS_WRITTEN_AT_ONCE):
-            try:
-                _write(connection, batch)
-            except IntegrityError:
-                raise batch[0].error(
-                    f"this {batch[0].kind}, or one of the next {len(batch) - 1:,}, has the id or"
-                    " the URL of another one"
-                ) from None
-            numbers[batch[0].kind] += len(batch)
+        found = batches(checked(records), _RECORDS_WRITTEN_AT_ONCE)
+        with closing(_with_packed_texts(found)) as packed:
+            for batch, texts_of_batch in packed:
+                try:
+                    _write(connection, batch, texts_of_batch)
+                except IntegrityError:
+                    raise batch[0].error(
+                        f"this {batch[0].kind}, or one of the next {len(batch) - 1:,}, has the id"
+                        " or the URL of another one"
+                    ) from None
+                numbers[batch[0].kind] += len(batch)
         _require_stars(connection)
         index = header.index
         if index.sampled and numbers["page"]:
@@ -232,8 +236,36 @@ def restore(session: Session, header: Header, records: Iterable[Record]) -> Coun
         return numbers
 
 
-def _write(connection: Connection, batch: Sequence[Record]) -> None:
-    """Write records of one kind."""
+_Texts = list[tuple[int, bytes]]
+
+
+def _with_packed_texts(
+    found: Iterable[list[Record]],
+) -> Generator[tuple[list[Record], _Texts]]:
+    """Yield batches of records, each with its texts, which threads pack ahead: by page id."""
+    waiting = deque[tuple[list[Record], Future[_Texts]]]()
+    with ThreadPoolExecutor() as threads:
+        for batch in found:
+            waiting.append((batch, threads.submit(_packed_texts, batch)))
+            if len(waiting) == _BATCHES_PACKED_AHEAD:
+                first, texts_of_first = waiting.popleft()
+                yield first, texts_of_first.result()
+        for first, texts_of_first in waiting:
+            yield first, texts_of_first.result()
+
+
+def _packed_texts(batch: Sequence[Record]) -> _Texts:
+    return [
+        (record.fields["id"], pack(record.fields["text"]))
+        for record in batch
+        if record.fields.get("text") is not None
+    ]
+
+
+def _write(
+    connection: Connection, batch: Sequence[Record], packed: Sequence[tuple[int, bytes]]
+) -> None:
+    """Write records of one kind; pages have packed texts."""
     kind, fields = batch[0].kind, [record.fields for record in batch]
     if kind == "run":
         connection.execute(insert(runs), [_run_row(one) for one in fields])
@@ -245,11 +277,7 @@ def _write(connection: Connection, batch: Sequence[Record]) -> None:
     else:
         rows = [*map(_page_row, fields)]
         insert_rows(connection, pages, [*rows[0]], [tuple(row.values()) for row in rows])
-        kept = [one for one in fields if one.get("text") is not None]
-        with ThreadPoolExecutor() as threads:  # packing takes a third of the time
-            packed = threads.map(pack, [one["text"] for one in kept])
-            found = [(one["id"], text) for one, text in zip(kept, packed, strict=True)]
-        insert_rows(connection, texts, ("page_id", "zlib"), found)
+        insert_rows(connection, texts, ("page_id", "zlib"), packed)
 
 
 def _run_row(fields: Mapping[str, Any]) -> dict[str, Any]:

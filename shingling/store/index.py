@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Table
 
-    from shingling.arrays import Fingerprints, Minima
+    from shingling.arrays import Fingerprints, Integers, Minima
     from shingling.sketch import Scheme
     from shingling.store.backends.base import KeysOfPage, Postings
     from shingling.store.schema.rows import Row
@@ -92,13 +92,15 @@ class Index:
         """Columns of the table `scheme`."""
         return self.shape._asdict()
 
+    def key_array(self, pages: Sequence[Signed]) -> Integers:
+        """Keys that pages are stored under: int64[pages, keys of one]."""
+        if isinstance(self.keys_of, Halves):
+            return self.keys_of.keys([page.simhash for page in pages])
+        return self.keys_of.keys([page.minima for page in pages])
+
     def keys(self, pages: Sequence[Signed]) -> list[list[int]]:
         """Keys that pages are stored under."""
-        if isinstance(self.keys_of, Halves):
-            keys = self.keys_of.keys([page.simhash for page in pages])
-        else:
-            keys = self.keys_of.keys([page.minima for page in pages])
-        found: list[list[int]] = keys.tolist()
+        found: list[list[int]] = self.key_array(pages).tolist()
         return found
 
     def probes(self, pages: Sequence[Signed], rules: Rules) -> list[list[int]]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+import numpy as np
 from sqlalchemy import delete, func, select, update
 
 from shingling.errors import StoreError
 from shingling.sketch import shingle_text
+from shingling.store.backends.base import entries_of
 from shingling.store.index import keys_of_sample
 from shingling.store.known import read_texts
 from shingling.store.schema.rows import row_from
@@ -22,10 +24,11 @@ from shingling.store.schema.tables import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from sqlalchemy import Connection, Table
+    from sqlalchemy import Connection
 
+    from shingling.arrays import Integers
     from shingling.rules.rules import Rules
-    from shingling.store.backends.base import KeysOfPage
+    from shingling.store.backends.base import Postings
     from shingling.store.index import Index
     from shingling.store.schema.rows import Row
     from shingling.store.session import Session
@@ -42,6 +45,7 @@ MAX_SECONDS = 30.0
 """Time after which that is given up."""
 
 _PAGES_AT_ONCE = 500
+_ENTRIES_AT_ONCE = 1 << 21  # 32 MiB
 _ACTIVE_SECONDS = 600  # since a crawl has begun, or a page was seen
 
 
@@ -127,8 +131,7 @@ def index_all(
     bands = before is None or before.keys_of != index.keys_of
     samples = before is None or before.sampled != index.sampled
     made = [table for table, is_made in ((LIVE.bands, bands), (LIVE.samples, samples)) if is_made]
-    for table in made:
-        session.database.postings(connection, table).clear()
+    filling = [_Filling(session.database.postings(connection, table)) for table in made]
     if bands:
         connection.execute(delete(LIVE.full))
     done = 0
@@ -137,31 +140,57 @@ def index_all(
     query = query.execution_options(yield_per=_PAGES_AT_ONCE)
     with connection.execute(query) as streamed:
         for part in streamed.mappings().partitions():
-            read = [row_from(row, 0) for row in part]
-            originals = [row for row in read if row is not None]
-            _index_pages(session, connection, index, originals, made)
+            read = [row_from(row, session.scheme.min_comparable_words) for row in part]
+            originals = [row for row in read if row is not None and row.indexed is not None]
+            for table, one in zip(made, filling, strict=True):
+                if table is LIVE.bands:
+                    one.add(_band_entries(index, originals))
+                elif index.sampled:
+                    one.add(_sample_entries(session, connection, originals))
             done += len(part)
             show(done)
+    for one in filling:
+        one.write()
 
 
-def _index_pages(
-    session: Session,
-    connection: Connection,
-    index: Index,
-    originals: Sequence[Row],
-    tables: Sequence[Table],
-) -> None:
-    """Write the keys of originals into tables of bands or samples."""
-    scheme = session.scheme
-    rows = [row for row in originals if row.words >= scheme.min_comparable_words]
-    for table in tables:
-        pages: list[KeysOfPage] = []
-        if table is LIVE.bands:
-            keys = index.keys(rows)
-            pages = [(row.id, {*own}) for row, own in zip(rows, keys, strict=True)]
-        elif index.sampled:
-            scopes = {row.id: row.scope for row in rows if row.status != "skipped"}
-            for page_id, main_text in read_texts(connection, scopes).items():
-                shingles = shingle_text(main_text.text, scheme)
-                pages.append((page_id, {*keys_of_sample(shingles, scopes[page_id])}))
-        session.database.postings(connection, table).write((), pages)
+class _Filling:
+    """A table of keys that is filled anew, by many entries at once: few blocks are written twice.
+
+    Args:
+        postings: the table, which is cleared.
+    """
+
+    def __init__(self, postings: Postings) -> None:
+        postings.clear()
+        self._postings = postings
+        self._parts: list[Integers] = []
+        self._number = 0
+
+    def add(self, entries: Integers) -> None:
+        """Add entries, int64[2, n], and write all that are held if they are many."""
+        self._parts.append(entries)
+        self._number += entries.shape[1]
+        if self._number >= _ENTRIES_AT_ONCE:
+            self.write()
+
+    def write(self) -> None:
+        """Write the entries that are held."""
+        if self._number:
+            self._postings.fill(np.concatenate(self._parts, axis=1))
+        self._parts, self._number = [], 0
+
+
+def _band_entries(index: Index, originals: Sequence[Row]) -> Integers:
+    keys = index.key_array(originals)
+    ids = np.array([row.id for row in originals], np.int64)
+    return np.stack((keys.ravel(), np.repeat(ids, keys.shape[1])))
+
+
+def _sample_entries(session: Session, connection: Connection, originals: Sequence[Row]) -> Integers:
+    scopes = {row.id: row.scope for row in originals if row.status != "skipped"}
+    return entries_of(
+        [
+            (page_id, {*keys_of_sample(shingle_text(text.text, session.scheme), scopes[page_id])})
+            for page_id, text in read_texts(connection, scopes).items()
+        ]
+    )

@@ -15,7 +15,7 @@ from shingling.admin.reviews import merge_reviews
 from shingling.admin.transfer import export, restore, widen_seen
 from shingling.errors import RecordError
 from shingling.sketch import Banding
-from shingling.store import Index
+from shingling.store import Index, indexing
 from tests.support.invariants import ending, groups_of, text, verify, words
 from tests.support.stores import (
     ENDINGS,
@@ -177,6 +177,16 @@ def test_without_texts_everything_else_moves_but_samples(store: Store, target: P
         assert list(other.pages()) == list(store.pages())
         assert other.text(next(other.pages())) is None
         assert not other.status().index.sampled
+
+
+def test_keys_are_complete_if_they_are_written_in_parts(
+    records: list[Record], target: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(indexing, "_ENTRIES_AT_ONCE", 30)
+    with Store.open(url_of(target)) as store:
+        restored(store, records)
+        [found] = store.check([Page("https://a.example/copy", text(BASE))])
+    assert found.status == "exact"
 
 
 def test_only_an_empty_store_is_restored(records: list[Record], target: Path) -> None:

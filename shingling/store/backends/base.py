@@ -149,6 +149,10 @@ class Postings(ABC):
     def write(self, gone: Sequence[KeysOfPage], come: Sequence[KeysOfPage]) -> None:
         """Remove entries, and insert others that are not there."""
 
+    @abstractmethod
+    def fill(self, entries: Integers) -> None:
+        """Insert many entries at once: keys, and the id of the page of each, int64[2, n]."""
+
     def clear(self) -> None:
         """Remove all entries."""
         self._connection.execute(delete(self._table))

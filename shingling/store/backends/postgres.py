@@ -252,15 +252,19 @@ class PostgresPostings(Postings):
         self._write(
             f"DELETE FROM {self._table} AS own USING {_ENTRIES}"  # noqa: S608 (our table)
             " WHERE own.key = given.key AND own.page_id = given.page_id",
-            gone,
+            entries_of(gone),
         )
+        self.fill(entries_of(come))
+
+    def fill(self, entries: Integers) -> None:
+        """Insert many entries at once."""
         self._write(
             f"INSERT INTO {self._table} SELECT * FROM {_ENTRIES} ON CONFLICT DO NOTHING",  # noqa: S608 (our table)
-            come,
+            entries,
         )
 
-    def _write(self, statement: str, pages: Sequence[KeysOfPage]) -> None:
-        keys, ids = entries_of(pages)
+    def _write(self, statement: str, entries: Integers) -> None:
+        keys, ids = entries
         if len(keys):
             # In key order: neighbours in the index are written together.
             order = np.lexsort((ids, keys))

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 SLICES = 64
 MAX_RECENT_ENTRIES = 1 << 19  # above it, the largest slice is merged into the large table
 _ENTRY_BYTES = 16
+_ENTRIES_AT_ONCE = 1 << 16  # that are Python objects
 
 _SLICE_BITS = 64 - (SLICES - 1).bit_length()
 
@@ -149,8 +150,13 @@ class SqlitePostings(Postings):
             (f"DELETE FROM {table} WHERE key = ? AND page_id = ?", gone),  # noqa: S608 (our table)
             (f"INSERT OR IGNORE INTO {table} (key, page_id) VALUES (?, ?)", come),  # noqa: S608 (our table)
         ):
-            if entries.size:
-                self._connection.exec_driver_sql(statement, [*map(tuple, entries.T.tolist())])
+            for first in range(0, entries.shape[1], _ENTRIES_AT_ONCE):
+                keys, pages = entries[:, first : first + _ENTRIES_AT_ONCE].tolist()
+                self._connection.exec_driver_sql(statement, [*zip(keys, pages, strict=True)])
+
+    def fill(self, entries: Integers) -> None:
+        """Insert many entries into the large table."""
+        self._change(entries[:, :0], _by_key(entries))
 
 
 class RecentPostings(SqlitePostings):
