@@ -60,16 +60,11 @@ class Explained(NamedTuple):
 
     def as_dict(self, scheme: Scheme) -> dict[str, Any]:
         """Show what decided, what is known besides, and passages, as JSON."""
-        a, b, known = self.a, self.b, self.known(scheme)
+        a, b = self.a, self.b
         return {
             "decided": None if self.decision is None else self.decision.as_dict(),
             "differing_fields": list(self.fields),
-            "measured_now": _measures(known.left),
-            "whole_texts": _measures(known.whole),
-            "estimate": {
-                "resemblance": round(known.estimate, 4),
-                "standard_error": round(known.standard_error, 4),
-            },
+            **self.known(scheme).as_dict(),
             "template": {"a": round(a.template_share, 4), "b": round(b.template_share, 4)},
             "left_out": {"a": list(a.template), "b": list(b.template)},
             "passages": [change._asdict() for change in word_diff(a.compared, b.compared)],
@@ -106,15 +101,6 @@ class Explained(NamedTuple):
                 print_lines(f"  {plain[:_MAX_LINE_CHARACTERS]}{cut}")
             if len(one.template) > _MAX_BLOCKS_SHOWN:
                 print_lines(f"  and {len(one.template) - _MAX_BLOCKS_SHOWN:,} more")
-
-
-def _measures(both: Overlap | None) -> dict[str, float] | None:
-    if both is None:
-        return None
-    return {
-        "resemblance": round(both.resemblance, 4),
-        "containment": round(both.containment, 4),
-    }
 
 
 def _said(both: Overlap | None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 import sys
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from shingling.errors import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from shingling.console.options import CommandOptions
     from shingling.store import StoredPage
@@ -20,6 +21,8 @@ _T = TypeVar("_T")
 
 FOUND, NOT_FOUND, FAILED = 0, 1, 2
 """Exit statuses."""
+
+_FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r")  # that a formula of a spreadsheet may begin with
 
 
 def print_lines(*lines: str, end: str = "\n", error: bool = False) -> None:
@@ -77,6 +80,31 @@ def json_text(value: Any, *, ascii_only: bool = False, indent: int | None = None
     text = json.dumps(value, ensure_ascii=ascii_only, indent=indent)
     lines = text.split("\n")  # JSON's own: within strings they are escaped
     return "\n".join(line if line.isprintable() else _escaped(line) for line in lines)
+
+
+def csv_text(rows: Iterable[Mapping[str, Any]]) -> str:
+    """Write rows as CSV (RFC 4180) with a header: the names of the first row.
+
+    A page within a row is its URL, any other nested value JSON. A text that a spreadsheet would
+    take for a formula gets an apostrophe before it.
+    """
+    written = io.StringIO()
+    writer = csv.writer(written)
+    for number, row in enumerate(rows):
+        if not number:
+            writer.writerow(row)
+        writer.writerow(map(_csv_cell, row.values()))
+    return written.getvalue()
+
+
+def _csv_cell(value: Any) -> Any:
+    if isinstance(value, dict) and "url" in value:
+        value = value["url"]
+    elif isinstance(value, (dict, list)):
+        value = json_text(value)
+    if isinstance(value, str):
+        return f"'{value}" if value.startswith(_FORMULA_SIGNS) else value
+    return value
 
 
 def _escaped(line: str) -> str:

@@ -210,9 +210,29 @@ class Known(NamedTuple):
             left = overlap(*(fingerprint_set(one.compared, scheme) for one in (a, b)))
         return cls(left, whole, *estimated)
 
+    def as_dict(self) -> dict[str, Any]:
+        """Measures as JSON has them."""
+        return {
+            "measured_now": _measures(self.left),
+            "whole_texts": _measures(self.whole),
+            "estimate": {
+                "resemblance": round(self.estimate, 4),
+                "standard_error": round(self.standard_error, 4),
+            },
+        }
+
     @property
     def standard_error(self) -> float:
         """Standard error of the estimate."""
         from shingling.similarity import standard_error
 
         return standard_error(self.estimate if self.whole is None else self.whole.resemblance)
+
+
+def _measures(both: Overlap | None) -> dict[str, float] | None:
+    if both is None:
+        return None
+    return {
+        "resemblance": round(both.resemblance, 4),
+        "containment": round(both.containment, 4),
+    }

@@ -12,15 +12,10 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from shingling.errors import ShinglingError, StoreUnavailableError
+from shingling.web.data import ENDINGS, View, data_response
 from shingling.web.guard import Guard, is_equal
-from shingling.web.lists import (
-    asked_of,
-    next_pair,
-    show_group,
-    show_groups,
-    show_reviews,
-)
-from shingling.web.overview import count_all
+from shingling.web.lists import asked_of, next_pair, show_group, show_groups, show_reviews
+from shingling.web.overview import COUNTED, count_all
 from shingling.web.pairs import read_pair
 from shingling.web.requests import RequestError, fields_of, form_of, needed, read, whole_number
 from shingling.web.reviewing import Decisions, version
@@ -75,19 +70,24 @@ class _Application:
     def routes(self) -> list[Route | Mount]:
         """Addresses of all pages and files."""
         counted = Kept(count_all)
-        shown: dict[str, Callable[[Session, _Fields], dict[str, Any]]] = {
-            "groups": show_groups,
-            "group": show_group,
-            "pair": self._pair,
-            "reviews": show_reviews,
-            "overview": lambda session, _: counted.get(session),
-            "threshold": self._threshold.show,
+        views: dict[str, View] = {
+            "groups": View(show_groups, ("groups", "pairs", "rows", "next")),
+            "group": View(show_group, ("original", "rows", "next")),
+            "pair": View(self._pair, ("pair", "next")),
+            "reviews": View(show_reviews, ("total", "rows", "next")),
+            "overview": View(lambda session, _: counted.get(session), COUNTED),
+            "threshold": View(self._threshold.show, ("threshold",)),
         }
         return [
             Route("/", lambda _: RedirectResponse("/groups", status_code=303)),
             *(
-                Route(f"/{name}", partial(self._show, name=name, show=show), methods=["GET"])
-                for name, show in shown.items()
+                Route(
+                    f"/{name}{ending}",
+                    partial(self._show, name=name, view=view, ending=ending),
+                    methods=["GET"],
+                )
+                for name, view in views.items()
+                for ending in ("", *ENDINGS)
             ),
             Route("/review", self._review, methods=["POST"]),
             Route("/undo", self._undo, methods=["POST"]),
@@ -101,14 +101,16 @@ class _Application:
         values = {"heading": heading, "message": message, "status": status}
         return self._page("problem", {}, values, status=status)
 
-    async def refused(self, _: Request, error: Exception) -> Response:
+    async def refused(self, request: Request, error: Exception) -> Response:
         """Answer to what a request or the store is at fault of."""
-        if isinstance(error, HTTPException):
-            return self.problem(error.status_code, f"{error.detail}.")
         line = str(error)
         status = 503 if isinstance(error, StoreUnavailableError) else 500
-        if isinstance(error, RequestError):
+        if isinstance(error, HTTPException):
+            line, status = error.detail, error.status_code
+        elif isinstance(error, RequestError):
             status = error.status
+        if request.scope["path"].endswith(ENDINGS):
+            return data_response({"error": line}, ".json", "problem", status)
         return self.problem(status, f"{line[:1].upper()}{line[1:]}.")
 
     async def failed(self, _: Request, error: Exception) -> Response:
@@ -120,10 +122,19 @@ class _Application:
         request: Request,
         *,
         name: str,
-        show: Callable[[Session, _Fields], dict[str, Any]],
+        view: View,
+        ending: str,
     ) -> Response:
         query = fields_of(request.scope["query_string"])
-        values = await self._stores.run(lambda session: show(session, query))
+        values = await self._stores.run(lambda session: view.show(session, query))
+        endings = ENDINGS if "rows" in values else ENDINGS[:1]
+        if ending and ending not in endings:
+            raise RequestError("this page is no list: ask for it as .json", 404)
+        if ending:
+            data = {field: values[field] for field in view.names}
+            return data_response(data, ending, name)
+        asked = [(field, value) for field, value in query.items() if field != "decided"]
+        values["as_data"] = [(one[1:], link(f"/{name}{one}", asked)) for one in endings]
         return self._page(name, query, values)
 
     def _pair(self, session: Session, query: _Fields) -> dict[str, Any]:
@@ -183,7 +194,8 @@ class _Application:
         self, name: str, query: _Fields, values: dict[str, Any], *, status: int = 200
     ) -> Response:
         decided = self._decisions.get(read(query, "decided", whole_number))
-        shown = {"decided": decided, "here": f"/{name}", "asked": asked_of(query), **values}
+        asked = asked_of(query)
+        shown = {"decided": decided, "here": f"/{name}", "asked": asked, "as_data": (), **values}
         template = self._templates.get_template(f"{name}.html")
         return HTMLResponse(template.render(shown), status_code=status)
 

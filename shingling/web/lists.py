@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sqlalchemy import ColumnElement, and_, exists, func, or_, select, tuple_, union_all
 
 from shingling.store import Store
+from shingling.store.model import from_seconds
 from shingling.store.queries import stored_pages
 from shingling.store.schema.tables import pages, reviews
 from shingling.web.pairs import stored_page
@@ -16,8 +17,9 @@ from shingling.web.shown import link
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from datetime import datetime
 
-    from sqlalchemy import Connection, Row
+    from sqlalchemy import Connection
 
     from shingling.store.model import StoredPage
     from shingling.store.session import Session
@@ -26,6 +28,8 @@ GROUPS_SHOWN = 50
 MEMBERS_SHOWN = 100
 REVIEWS_SHOWN = 200
 MAX_WORDS = 8
+MAX_ROWS = 1000
+"""Rows of a list that a query may ask for by `size`."""
 GUIDED_FIELDS = ("threshold",)
 """Fields that name the dry run whose pairs are gone through."""
 
@@ -139,21 +143,39 @@ def asked_of(fields: Mapping[str, str]) -> Asked:
     return Asked(given, guided, conditions, order)
 
 
+def rows_asked(query: Mapping[str, str], usual: int) -> int:
+    """Read how many rows a query asks for, at most `MAX_ROWS`."""
+    return min(read(query, "size", whole_number) or usual, MAX_ROWS)
+
+
+def next_rows(path: str, query: Mapping[str, str], after: object) -> str | None:
+    """Address of a list that goes on behind a row; None if it has ended."""
+    if after is None:
+        return None
+    kept = ((name, value) for name, value in query.items() if name not in ("after", "decided"))
+    return link(path, [*kept, ("after", after)])
+
+
 class GroupRow(NamedTuple):
     """A group in a list.
 
     Args:
         original: its original.
         first: the oldest of its duplicates that fulfil the filter.
-        counts: `duplicates`, the number of these; `lowest` and `highest`, their resemblance;
-            `reviewed`, how many of them a person has reviewed; `last_seen`, when the last of them
-            was seen, seconds since 1970.
+        size: number of these.
+        lowest, highest: their resemblance.
+        reviewed: how many of them a person has reviewed.
+        last_seen: when the last of them was seen.
         at: where a list goes on behind this group.
     """
 
     original: StoredPage
     first: StoredPage
-    counts: Row[Any]
+    size: int
+    lowest: float
+    highest: float
+    reviewed: int
+    last_seen: datetime
     at: str
 
 
@@ -161,15 +183,15 @@ class GroupList(NamedTuple):
     """Some groups of a list.
 
     Args:
-        groups: in the order asked for.
+        rows: groups in the order asked for.
         next: from where the list goes on; None at its end.
-        total: number of groups in the whole list.
+        groups: their number in the whole list.
         pairs: number of pairs in these.
     """
 
-    groups: list[GroupRow]
+    rows: list[GroupRow]
     next: str | None
-    total: int
+    groups: int
     pairs: int
 
 
@@ -178,6 +200,10 @@ class PairRow(NamedTuple):
 
     page: StoredPage
     reviewed: bool
+
+    def as_dict(self) -> dict[str, Any]:
+        """Page as data, and whether it is reviewed."""
+        return {**self.page.as_dict(), "reviewed": self.reviewed}
 
 
 def groups(
@@ -199,7 +225,7 @@ def groups(
         select(
             pages.c.original_id,
             (sign * rank).label("rank"),
-            func.count().label("duplicates"),
+            func.count().label("size"),
             func.min(_resemblance).label("lowest"),
             func.max(_resemblance).label("highest"),
             func.count().filter(_is_reviewed).label("reviewed"),
@@ -210,7 +236,7 @@ def groups(
         .group_by(pages.c.original_id)
         .subquery()
     )
-    totals = func.count().over().label("total"), func.sum(grouped.c.duplicates).over()
+    totals = func.count().over().label("total"), func.sum(grouped.c.size).over()
     found = select(grouped, totals[0], totals[1].label("pairs")).subquery()
     query = select(found).order_by(found.c.rank, found.c.original_id).limit(limit + 1)
     if after is not None:
@@ -218,7 +244,15 @@ def groups(
     rows = connection.execute(query).all()
     pairs = pages_of(connection, [(row.original_id, row.first) for row in rows[:limit]])
     shown = [
-        GroupRow(*pair, row, f"{row.rank!r}_{row.original_id}")
+        GroupRow(
+            *pair,
+            row.size,
+            row.lowest,
+            row.highest,
+            row.reviewed,
+            from_seconds(row.last_seen),
+            f"{row.rank!r}_{row.original_id}",
+        )
         for row, pair in zip(rows, pairs, strict=False)
     ]
     following = shown[-1].at if len(rows) > limit else None
@@ -292,25 +326,40 @@ def pages_of(
 
 def show_groups(session: Session, query: Mapping[str, str]) -> dict[str, Any]:
     """List of groups."""
+    asked = asked_of(query)
     with session.reading() as connection:
-        return {"found": groups(connection, asked_of(query), query.get("after"))}
+        found = groups(connection, asked, query.get("after"), rows_asked(query, GROUPS_SHOWN))
+    return {**found._asdict(), "next": next_rows("/groups", query, found.next)}
 
 
 def show_group(session: Session, query: Mapping[str, str]) -> dict[str, Any]:
     """Duplicates of one original."""
     original = stored_page(Store(session), needed(query, "url"))
     after = read(query, "after", whole_number) or 0
+    limit = rows_asked(query, MEMBERS_SHOWN)
     with session.reading() as connection:
-        found = members(connection, original.id, asked_of(query), after, MEMBERS_SHOWN + 1)
-    shown = found[:MEMBERS_SHOWN]
-    following = shown[-1].page.id if len(found) > MEMBERS_SHOWN else None
-    return {"original": original, "members": shown, "next": following, "at": query.get("at")}
+        found = members(connection, original.id, asked_of(query), after, limit + 1)
+    shown = found[:limit]
+    following = shown[-1].page.id if len(found) > limit else None
+    return {
+        "original": original,
+        "rows": shown,
+        "next": next_rows("/group", query, following),
+        "at": query.get("at"),
+    }
 
 
-def show_reviews(session: Session, _: Mapping[str, str]) -> dict[str, Any]:
-    """Last reviews."""
+def show_reviews(session: Session, query: Mapping[str, str]) -> dict[str, Any]:
+    """Reviews, the last one first."""
+    after = read(query, "after", whole_number) or 0
     found = Store(session).admin.reviews()
-    return {"reviews": found[:REVIEWS_SHOWN], "total": len(found)}
+    end = after + rows_asked(query, REVIEWS_SHOWN)
+    following = end if end < len(found) else None
+    return {
+        "rows": found[after:end],
+        "total": len(found),
+        "next": next_rows("/reviews", query, following),
+    }
 
 
 def next_pair(
@@ -321,7 +370,7 @@ def next_pair(
         rest = members(connection, original.id, asked, duplicate.id, 1)
         urls = [(original.url, rest[0].page.url, at)] if rest else []
         if not rest and at is not None:
-            found = groups(connection, asked, at, 1).groups
+            found = groups(connection, asked, at, 1).rows
             urls = [(one.original.url, one.first.url, one.at) for one in found]
     if not urls:
         return None

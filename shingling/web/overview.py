@@ -84,6 +84,13 @@ class BarChart(NamedTuple):
         return max(-(-highest // step) * step, 2)
 
 
+COUNTED = (
+    *("status", "charts", "largest", "pairs", "sites", "runs", "skipped", "learned"),
+    *("sites_with_templates", "read_at"),
+)
+"""Names of the values of the overview that are data."""
+
+
 def count_all(session: Session) -> dict[str, Any]:
     """Values of the overview, which reports are as well. Every page is read, a few times."""
     status = Store(session).status()
@@ -92,7 +99,7 @@ def count_all(session: Session) -> dict[str, Any]:
         return {
             "status": status,
             "charts": [_over_time(connection), count_resemblances(connection)],
-            "largest": groups(connection, asked_of({}), limit=GROUPS_SHOWN).groups,
+            "largest": groups(connection, asked_of({}), limit=GROUPS_SHOWN).rows,
             "pairs": least_alike(connection, PAIRS_SHOWN),
             "sites": connection.execute(_SITES).all(),
             "runs": runs[:RUNS_SHOWN],

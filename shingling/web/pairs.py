@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shingling.admin.reviews import reviews_of
 from shingling.rules.reasons import Reason
@@ -21,6 +21,9 @@ from shingling.web.requests import RequestError
 from shingling.web.shown import cut, measure
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from shingling.similarity import Change
     from shingling.sketch import Scheme
     from shingling.store import Review, SplitText, StoredPage
     from shingling.store.decided import PairDecision
@@ -63,6 +66,11 @@ class Side(NamedTuple):
     page: StoredPage
     text: SplitText | None
 
+    def as_dict(self) -> dict[str, Any]:
+        """Page as data, with what is left out of it as template."""
+        left_out = None if self.text is None else self.text.template
+        return {**self.page.as_dict(), "left_out": left_out}
+
 
 class Answered(NamedTuple):
     """One of the steps by which a page is decided, and whether it decides this one."""
@@ -78,7 +86,7 @@ class Pair(NamedTuple):
     Args:
         left: the older one, as a rule the original.
         right: the other one.
-        rows: of both texts; None if a text is not kept.
+        passages: of both texts; None if a text is not kept.
         decision: on the two; None if neither was decided by the other.
         value: that decided, as it is shown; "" if none did.
         explained: what it was measured on and compared with.
@@ -90,7 +98,7 @@ class Pair(NamedTuple):
 
     left: Side
     right: Side
-    rows: list[AlignedRow] | None
+    passages: list[Change] | None
     decision: PairDecision | None
     value: str
     explained: str
@@ -98,6 +106,11 @@ class Pair(NamedTuple):
     fields: tuple[str, ...]
     steps: list[Answered]
     review: Review | None
+
+    @property
+    def rows(self) -> list[AlignedRow] | None:
+        """Both texts side by side; None if a text is not kept."""
+        return None if self.passages is None else aligned_rows(self.passages)
 
 
 def read_pair(session: Session, first: str, second: str) -> Pair:
@@ -122,9 +135,9 @@ def read_pair(session: Session, first: str, second: str) -> Pair:
     return Pair(
         left,
         right,
-        rows=None
+        passages=None
         if left.text is None or right.text is None
-        else aligned_rows(left.text.compared, right.text.compared),
+        else word_diff(left.text.compared, right.text.compared),
         decision=decision,
         value="" if decision is None else measure(deciding_value(decision.page).value),
         explained="" if decision is None else _explained(decision),
@@ -135,10 +148,10 @@ def read_pair(session: Session, first: str, second: str) -> Pair:
     )
 
 
-def aligned_rows(left: str, right: str) -> list[AlignedRow]:
+def aligned_rows(passages: Sequence[Change]) -> list[AlignedRow]:
     """Two texts as rows, in order: shared passages, and what differs between them."""
     rows: list[AlignedRow] = []
-    for change in word_diff(left, right):
+    for change in passages:
         words = len(written_words(change.a)) if change.same else 0
         if words >= MIN_WORDS_OF_SHARED_ROW:
             folded = words - 2 * WORDS_SHOWN_AT_ENDS

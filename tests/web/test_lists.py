@@ -94,9 +94,9 @@ def listed(session: Session, chosen: dict[str, str]) -> list[GroupRow]:
     while True:
         with session.reading() as connection:
             page: GroupList = groups(connection, asked_of(chosen), after, 97)
-        found += page.groups
+        found += page.rows
         after = page.next
-        assert page.total >= len(found)
+        assert page.groups >= len(found)
         if after is None:
             return found
 
@@ -111,33 +111,31 @@ def test_lists_are_those_of_the_stored_pages(
     for order in ORDERS:
         rows = listed(session, {**chosen, "order": order})
         ordered = asked_of({**chosen, "order": order})
-        shown = [
-            (one.original.id, one.counts.duplicates, millionths(one.counts.lowest)) for one in rows
-        ]
+        shown = [(one.original.id, one.size, millionths(one.lowest)) for one in rows]
         assert shown == expected(stored, reviewed, fulfils, order)
         assert shown
         with session.reading() as connection:
             first = groups(connection, ordered, None, 5)
-            pairs = sum(one.counts.duplicates for one in rows)
-            assert (first.total, first.pairs) == (len(rows), pairs)
+            pairs = sum(one.size for one in rows)
+            assert (first.groups, first.pairs) == (len(rows), pairs)
             for one in rows[:10]:
                 of_one = members(connection, one.original.id, ordered)
-                assert len(of_one) == min(one.counts.duplicates, 100)
+                assert len(of_one) == min(one.size, 100)
                 assert of_one[0].page == one.first
 
 
 def test_reviews_are_counted_and_the_largest_and_least_alike_come_first(session: Session) -> None:
     store = Store(session)
     rows = listed(session, {})
-    assert sum(one.counts.reviewed for one in rows) == sum(
-        one.counts.duplicates for one in listed(session, {"reviewed": "yes"})
+    assert sum(one.reviewed for one in rows) == sum(
+        one.size for one in listed(session, {"reviewed": "yes"})
     )
     with session.reading() as connection:
         least = least_alike(connection, 20)
         largest = members(connection, rows[0].original.id, asked_of({}), 0, 5000)
         rest = members(connection, rows[0].original.id, asked_of({}), largest[4].page.id, 3)
     assert rest == largest[5:8]
-    assert len(largest) == rows[0].counts.duplicates
+    assert len(largest) == rows[0].size
     near = [page.resemblance or 0.0 for page in store.pages() if page.status == "near"]
     assert [page.resemblance for _, page in least] == sorted(near)[:20]
     assert all(page.original == head.url for head, page in least)

@@ -1,0 +1,69 @@
+"""Views as data: what a page shows, as JSON, and its rows as CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from starlette.responses import Response
+
+from shingling.console.output import csv_text, json_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from shingling.store.session import Session
+
+ENDINGS = (".json", ".csv")
+"""What the address of a view ends with, before its query, if it is asked for as data."""
+
+
+class View(NamedTuple):
+    """What is shown at one address, and at the same address with `.json` and `.csv`.
+
+    Args:
+        show: reads the values of its template, by the fields of a query. A list has `rows`, and
+            `next`, the address of the rows that follow.
+        names: of the values that are data; a list has its `rows` as CSV.
+    """
+
+    show: Callable[[Session, dict[str, str]], dict[str, Any]]
+    names: tuple[str, ...]
+
+
+def plain(value: Any) -> Any:
+    """Convert a value to what JSON has: pages, reviews and runs by `as_dict`, times in ISO 8601."""
+    if hasattr(value, "as_dict"):
+        return plain(value.as_dict())
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if hasattr(value, "_asdict"):
+        return plain(value._asdict())
+    if isinstance(value, Mapping):
+        return {name: plain(one) for name, one in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [plain(one) for one in value]
+    return value
+
+
+def data_response(data: dict[str, Any], ending: str, name: str, status: int = 200) -> Response:
+    """Answer with data.
+
+    Args:
+        data: with the address of the next rows, as a page, as `next` if there are more.
+        ending: `.json`, or `.csv` for its rows alone.
+        name: of the view, for the file that a browser writes.
+        status: of the answer.
+    """
+    following = data.get("next")
+    headers = {}
+    if following:
+        following = following.replace("?", f"{ending}?", 1)
+        data = {**data, "next": following}
+        headers["link"] = f'<{following}>; rel="next"'
+    if ending == ".json":
+        text = json_text(plain(data), indent=1)
+        return Response(f"{text}\n", status, headers, "application/json")
+    headers["content-disposition"] = f'attachment; filename="{name}.csv"'
+    return Response(csv_text(plain(data["rows"])), status, headers, "text/csv")
