@@ -41,6 +41,24 @@ def upgrade() -> None:
         sa.Column("settings", sa.Text, nullable=False),
         sqlite_autoincrement=True,
     )
+    op.create_table(
+        "verdicts",
+        sa.Column("run_id", _ID, primary_key=True, autoincrement=False),
+        sa.Column("page_id", _ID, primary_key=True, autoincrement=False),
+        sa.Column("verdict", sa.Text, nullable=False),
+        sa.Column("status", sa.Text, nullable=False),
+        sa.Column("reason", sa.Text),
+        sa.Column("original_id", _ID),
+        sa.Column("resemblance", sa.Float),
+        sqlite_with_rowid=False,
+    )
+    op.create_table(
+        "run_counts",
+        sa.Column("run_id", _ID, primary_key=True, autoincrement=False),
+        sa.Column("name", sa.Text, primary_key=True),
+        sa.Column("number", sa.BigInteger, nullable=False),
+        sqlite_with_rowid=False,
+    )
     _make_pages()
     _make_index()
     _make_sites()

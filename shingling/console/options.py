@@ -23,6 +23,7 @@ class CommandOptions(Namespace):
     settings: DedupSettings
     store: str | None
     json: bool
+    csv = False
 
 
 ONLY_ONE = "only one"
@@ -150,6 +151,9 @@ def yes_options(tried: str) -> tuple[Option, Option]:
     """Declare `--dry-run` and `--yes` of commands that ask before they change a store."""
     return flag("--dry-run", f"only print {tried}"), flag("--yes", "do not ask for confirmation")
 
+
+CSV = flag("--csv", "print CSV; a text that a spreadsheet takes for a formula gets an apostrophe")
+"""Of commands that list something."""
 
 EVERY = option(
     "--every",

@@ -97,6 +97,11 @@ def csv_text(rows: Iterable[Mapping[str, Any]]) -> str:
     return written.getvalue()
 
 
+def print_csv(rows: Iterable[Mapping[str, Any]]) -> None:
+    """Print rows as `csv_text` writes them."""
+    print(csv_text(rows), end="")
+
+
 def _csv_cell(value: Any) -> Any:
     if isinstance(value, dict) and "url" in value:
         value = value["url"]
@@ -146,7 +151,7 @@ def print_pages(pages: Iterable[StoredPage]) -> None:
         names = f" ({', '.join(page.fields)})" if page.fields else ""
         rows.append(
             (
-                page.status,
+                f"{page.status}, changed" if page.last_verdict == "changed" else page.status,
                 str(page.words),
                 "" if page.resemblance is None else f"{page.resemblance:.3f}",
                 "" if value is None or least is None or page.reason == "piece" else f"{least:g}",
@@ -185,6 +190,8 @@ def print_found(
     shown = found[: options.limit]
     if options.json:
         print_json([as_json(one) for one in shown])
+    elif options.csv:
+        print_csv(map(as_json, shown))
     elif shown:
         show(shown)
     else:
@@ -196,7 +203,8 @@ def print_found(
 def print_more(found: Sequence[object], options: CommandOptions) -> None:
     """Say that there is more than `--limit` shows, if more was found."""
     if len(found) > options.limit:
-        print_lines(f"… and more: --limit is {options.limit:,}", error=options.json)
+        is_data = options.json or options.csv
+        print_lines(f"… and more: --limit is {options.limit:,}", error=is_data)
 
 
 def counted(number: int, noun: str) -> str:

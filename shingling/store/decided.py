@@ -108,6 +108,11 @@ _REASONS: dict[str, str] = {
 }
 
 
+def reason_said(reason: str) -> str:
+    """Say a reason in words, or as it is."""
+    return _REASONS.get(reason, reason.replace("_", " "))
+
+
 def _asked_besides(page: StoredPage) -> str:
     """Say what the method has asked for, other than a resemblance."""
     if page.rules is None:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 DAY = 86_400  # seconds
 FIRST_SECOND, LAST_SECOND = -62_135_596_800, 253_402_300_799  # the years 1 to 9999, since 1970
 MAX_SCOPE_CHARACTERS = 512  # PostgreSQL has room for 2,704 bytes in an entry of an index
+_WHOLLY = 0.995  # containment from which on a page is wholly contained in another
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 STATUSES = ("new", "exact", "near", "unchanged", "changed", "skipped")
@@ -270,6 +271,12 @@ class Match(NamedTuple):
     distance: int | None = None
     value: float | None = None
 
+    def shared_by(self, words: int) -> str:
+        """Say what a page with so many words has in common with this one."""
+        if self.containment < _WHOLLY:
+            return f"{self.containment:.0%} of the shorter of both is shared with"
+        return "wholly contained in" if words <= self.page.words else "contains the whole of"
+
 
 @dataclass(frozen=True)
 class Group:
@@ -277,6 +284,17 @@ class Group:
 
     original: StoredPage
     duplicates: tuple[StoredPage, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Group as data, with its size and the resemblance of its duplicates."""
+        measured = [page.resemblance or 0.0 for page in self.duplicates]
+        return {
+            "original": self.original.as_dict(),
+            "size": len(measured),
+            "lowest": min(measured),
+            "highest": max(measured),
+            "duplicates": [page.as_dict() for page in self.duplicates],
+        }
 
 
 class IndexShape(NamedTuple):

@@ -58,9 +58,13 @@ class RunRecord:
         return {**asdict(self), "started": self.started.isoformat(), "finished": finished}
 
 
-def list_runs(connection: Connection, limit: int = 10) -> list[RunRecord]:
+def list_runs(
+    connection: Connection, limit: int = 10, before: int | None = None
+) -> list[RunRecord]:
     """Last runs, newest first, without those that cannot be read."""
     query = select(runs).order_by(runs.c.id.desc()).limit(limit)
+    if before is not None:
+        query = query.where(runs.c.id < before)
     found = map(run_values, connection.execute(query).mappings())
     return [
         RunRecord(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import func, insert, select, update
 
 from shingling.store.schema.tables import runs
+from shingling.store.verdicts import count_verdicts
 from shingling.text import clean
 
 if TYPE_CHECKING:
@@ -52,10 +53,11 @@ def insert_run(
 
 
 def end_run(connection: Connection, run: Run, outcome: str) -> None:
-    """Record that a run has ended, and why."""
+    """Record that a run has ended, and why, and count its verdicts."""
     write_counts(connection, run.id, run.counts)
     ended = {"finished": int(time.time()), "outcome": clean(outcome)}
     connection.execute(update(runs).where(runs.c.id == run.id).values(ended))
+    count_verdicts(connection, run.id)
 
 
 def write_counts(connection: Connection, run: int, counts: Counter[str]) -> None:

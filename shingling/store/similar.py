@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from shingling.similarity import Overlap
     from shingling.sketch import Scheme
+    from shingling.store.model import StoredPage
     from shingling.store.session import Session
 
 _NOT_EXACT_COPIES = select(pages.c.id, pages.c.original_id).where(
@@ -48,6 +49,11 @@ _SAME_TEXT = select(pages.c.id).where(
     or_(pages.c.id.in_(_HEADS), pages.c.original_id.in_(_HEADS)),
     pages.c.text_hash == bindparam("text_hash"),
 )
+
+
+_IDS_AROUND = 20_000  # of a page, among which those are that may share most with it
+_MAX_SHARING, _SHARING_MEASURED = 5000, 5  # of these: estimated, and measured
+_LEAST_SHARED = 0.5
 
 
 def similar(
@@ -82,6 +88,35 @@ def similar(
     matches = [match for match in measured if match.resemblance >= threshold]
     matches.sort(key=lambda match: (-match.resemblance, match.page.id))
     return matches[:limit]
+
+
+def sharing_most(
+    session: Session, connection: Connection, page: StoredPage, signature: Signature
+) -> Match | None:
+    """As `Store.shares_most`."""
+    near = pages.c.id.between(page.id - _IDS_AROUND, page.id + _IDS_AROUND)
+    query = select(pages.c.id, pages.c.minima, pages.c.words).where(
+        near, pages.c.site == page.site, pages.c.scope == page.scope, pages.c.id != page.id
+    )
+    size = session.scheme.shingle_size
+    best = nlargest(
+        _SHARING_MEASURED,
+        (
+            (estimated_containment(equal, page.words, row.words, size), -row.id)
+            for row in connection.execute(query.where(pages.c.words > 0).limit(_MAX_SHARING))
+            if (equal := float((read_minima(row.minima) == signature.minima).mean()))
+        ),
+    )
+    text = read_text(connection, page.id)
+    found = _matches(
+        session,
+        connection,
+        [(-opposite, 0.0) for _, opposite in best],
+        signature,
+        None if text is None else text.text,
+    )
+    most = max(found, key=lambda match: match.containment, default=None)
+    return most if most is not None and most.containment >= _LEAST_SHARED else None
 
 
 def within(

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
-from sqlalchemy import func, or_, select
+from sqlalchemy import func, select, text
 
 from shingling.errors import StoreError
 from shingling.rooms import offered
@@ -25,6 +25,7 @@ from shingling.store.schema.rows import key_of, row_from
 from shingling.store.schema.tables import pages
 from shingling.store.session import Session
 from shingling.store.templates import SiteCache, Templates
+from shingling.store.urls import pasted_site, pasted_urls
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from shingling.admin.store_admin import StoreAdmin
     from shingling.rules.rules import RuleValues
     from shingling.sketch import Scheme, Signature
+    from shingling.store.listing import PageFilter
     from shingling.store.model import SplitText, StoredPage, StoreStatus
     from shingling.store.run_records import RunRecord
     from shingling.store.runs import Run
@@ -258,6 +260,38 @@ class Store:
             query = SHOWN.where(pages.c.url_key == key_of(url)).order_by(pages.c.id)
             return [*shown_pages(connection, query)]
 
+    def find_pasted(self, text: str) -> list[StoredPage]:
+        """Find the pages of a URL, or else those that it has without scheme, `www.` or slash."""
+        found = self.find(text)
+        if found:
+            return found
+        keys = [*map(key_of, pasted_urls(text))]
+        with self._session.reading() as connection:
+            query = SHOWN.where(pages.c.url_key.in_(keys)).order_by(pages.c.id)
+            return [*shown_pages(connection, query)]
+
+    def verdicts(self, page: StoredPage) -> list[dict[str, Any]]:
+        """Read what the last runs that have met a page have said of it, the last one first.
+
+        Each has `run`, `spider`, `started`, `verdict`, `status`, `reason`, `original` and
+        `resemblance`.
+        """
+        from shingling.store.verdicts import said_of
+
+        with self._session.reading() as connection:
+            return said_of(connection, page.id)
+
+    def shares_most(self, page: StoredPage) -> Match | None:
+        """Find the page of a site that has most of what a page says, of those stored about then.
+
+        Its containment is that of the smaller one in the other. None if it is below a half.
+        """
+        from shingling.store.similar import sharing_most  # a crawl does not need it
+
+        signature = self.signature(page)
+        with self._session.reading() as connection:
+            return sharing_most(self._session, connection, page, signature)
+
     def differing_fields(self, page: StoredPage, other: StoredPage) -> tuple[str, ...]:
         """Name the own fields in which the item of a page says what another's does not."""
         with self._session.reading() as connection:
@@ -305,33 +339,32 @@ class Store:
         return signature_of(row, self.scheme)
 
     def pages(
-        self,
-        *,
-        status: str | None = None,
-        site: str | None = None,
-        since: float | None = None,
-        limit: int | None = None,
+        self, *, limit: int | None = None, **wanted: Unpack[PageFilter]
     ) -> Iterator[StoredPage]:
         """Yield stored pages, oldest first.
 
         Args:
-            status: a page's standing or its last verdict.
-            site: its host, without `www.`.
-            since: seen at or after this time, seconds since 1970.
             limit: at most so many.
+            **wanted: which pages, all of: `status` (`new`, `exact`, `near`, `skipped`, `original`,
+                `duplicate`, or else the last verdict), `site` (a host, or any URL of it), `title`
+                and `words` that are in it, `since` and `until` (seconds since 1970), `reason`,
+                `run` that has met them, `change` beside the run before (`came`, `went`, `moved`,
+                `skipped`). With `run`, status and reason are those of its verdict.
         """
-        query = SHOWN.order_by(pages.c.id).limit(limit)
-        if status is not None:
-            query = query.where(or_(pages.c.status == status, pages.c.last_verdict == status))
-        if site is not None:
-            query = query.where(pages.c.site == site)
-        if since is not None:
-            query = query.where(pages.c.last_seen >= since)
-        with self._session.reading() as connection:
-            yield from shown_pages(connection, query)
+        from shingling.store.listing import ids_query  # a crawl does not need it
 
-    def groups(self, limit: int | None = None) -> Iterator[Group]:
-        """Yield originals with their duplicates, the largest groups first."""
+        with self._session.reading() as connection:
+            ids, values = ids_query(connection, wanted)
+            asked = text(f"pages.id IN ({ids})").bindparams(**values)
+            yield from shown_pages(connection, SHOWN.where(asked).order_by(pages.c.id).limit(limit))
+
+    def groups(self, limit: int | None = None, *, site: str | None = None) -> Iterator[Group]:
+        """Yield originals with their duplicates, the largest groups first.
+
+        Args:
+            limit: at most so many.
+            site: host of a page in each of them, or any URL of it.
+        """
         size = func.count().label("size")
         query = (
             select(pages.c.original_id, size)
@@ -340,6 +373,10 @@ class Store:
             .order_by(size.desc(), pages.c.original_id)
             .limit(limit)
         )
+        if site is not None:
+            head = func.coalesce(pages.c.original_id, pages.c.id)
+            of_site = select(head).where(pages.c.site == pasted_site(site))
+            query = query.where(pages.c.original_id.in_(of_site))
         with self._session.reading() as connection:
             for original_id, _ in connection.execute(query).all():
                 original = stored_pages(connection, [original_id]).get(original_id)

@@ -21,6 +21,7 @@ _CREDENTIALS = re.compile(
 _REMOVED_BY_BROWSERS = str.maketrans(dict.fromkeys("\t\r\n"))
 
 _PATH = re.compile(r"(?:[a-z][a-z0-9+.-]*+://[^/?#]*+)?([^?#]*+)(.*)", re.IGNORECASE | re.DOTALL)
+_SCHEME = re.compile(r"\Ahttps?://", re.IGNORECASE)
 _INDEX = re.compile(r"(?:index|default)\.\w{1,5}", re.IGNORECASE)
 
 MAX_URL_CHARS = 8192
@@ -70,6 +71,33 @@ def site_of(url: str) -> str:
     except ValueError:
         return ""
     return host.removeprefix("www.")[:_MAX_HOST_CHARS]
+
+
+def pasted_site(text: str) -> str:
+    """Site that a text names: a host, with or without `www.`, or any URL of it."""
+    text = text.strip().lower()
+    return site_of(text if "://" in text else f"https://{text}")
+
+
+def pasted_urls(text: str) -> list[str]:
+    """URLs that a text may stand for: with and without scheme, `www.` and a slash at its end.
+
+    The text itself is the first one.
+    """
+    text = text.strip()
+    rest = _SCHEME.sub("", text)
+    host, slash, path = rest.partition("/")
+    bare = host.lower().removeprefix("www.")
+    path = f"{slash}{path}".rstrip("/")
+    return [
+        text,
+        *(
+            f"{scheme}://{name}{end}"
+            for scheme in ("https", "http")
+            for name in (bare, f"www.{bare}")
+            for end in (path, f"{path}/")
+        ),
+    ]
 
 
 def end_alike(a: str, b: str) -> bool:

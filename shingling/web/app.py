@@ -14,8 +14,16 @@ from starlette.staticfiles import StaticFiles
 from shingling.errors import ShinglingError, StoreUnavailableError
 from shingling.web.data import ENDINGS, View, data_response
 from shingling.web.guard import Guard, is_equal
-from shingling.web.lists import asked_of, next_pair, show_group, show_groups, show_reviews
+from shingling.web.lists import (
+    MAX_ROWS,
+    asked_of,
+    neighbours,
+    show_group,
+    show_groups,
+    show_reviews,
+)
 from shingling.web.overview import COUNTED, count_all
+from shingling.web.pages import PAGE, find, show_page, show_pages, show_run, show_runs
 from shingling.web.pairs import read_pair
 from shingling.web.requests import RequestError, fields_of, form_of, needed, read, whole_number
 from shingling.web.reviewing import Decisions, version
@@ -37,7 +45,8 @@ if TYPE_CHECKING:
 
     _Fields = dict[str, str]
 
-_FOLLOWING = "/pair?", "/threshold", "/groups"
+_FOLLOWING = "/pair?", "/threshold", "/group", "/reviews"
+_OF_GROUPS = "groups", "group", "pair"  # views with the filter of groups
 _HEADINGS = {
     403: "Refused",
     404: "Not found",
@@ -65,6 +74,7 @@ class _Application:
             form_token=access.form_token,
             read_only=read_only,
             store_name=store_name,
+            version=version,
         )
 
     def routes(self) -> list[Route | Mount]:
@@ -73,10 +83,14 @@ class _Application:
         views: dict[str, View] = {
             "groups": View(show_groups, ("groups", "pairs", "rows", "next")),
             "group": View(show_group, ("original", "rows", "next")),
-            "pair": View(self._pair, ("pair", "next")),
+            "pair": View(self._pair, ("pair", "previous", "next")),
             "reviews": View(show_reviews, ("total", "rows", "next")),
             "overview": View(lambda session, _: counted.get(session), COUNTED),
             "threshold": View(self._threshold.show, ("threshold",)),
+            "pages": View(show_pages, ("rows", "next", "total", "whole")),
+            "page": View(show_page, PAGE),
+            "runs": View(show_runs, ("rows", "next")),
+            "run": View(show_run, ("run", "pages", "before")),
         }
         return [
             Route("/", lambda _: RedirectResponse("/groups", status_code=303)),
@@ -89,29 +103,30 @@ class _Application:
                 for name, view in views.items()
                 for ending in ("", *ENDINGS)
             ),
+            Route("/find", self._find, methods=["GET"]),
             Route("/review", self._review, methods=["POST"]),
             Route("/undo", self._undo, methods=["POST"]),
             Route("/threshold", self._try_threshold, methods=["POST"]),
             Mount("/static", StaticFiles(packages=[("shingling.web", "static")])),
         ]
 
-    def problem(self, status: int, message: str) -> Response:
+    def problem(self, status: int, message: str, back: str = "/groups") -> Response:
         """Page that says why a request was not answered."""
         heading = _HEADINGS.get(status, "This cannot be answered")
-        values = {"heading": heading, "message": message, "status": status}
+        values = {"heading": heading, "message": message, "status": status, "back": back}
         return self._page("problem", {}, values, status=status)
 
     async def refused(self, request: Request, error: Exception) -> Response:
         """Answer to what a request or the store is at fault of."""
         line = str(error)
-        status = 503 if isinstance(error, StoreUnavailableError) else 500
+        status, back = 503 if isinstance(error, StoreUnavailableError) else 500, "/groups"
         if isinstance(error, HTTPException):
             line, status = error.detail, error.status_code
         elif isinstance(error, RequestError):
-            status = error.status
+            status, back = error.status, error.back
         if request.scope["path"].endswith(ENDINGS):
             return data_response({"error": line}, ".json", "problem", status)
-        return self.problem(status, f"{line[:1].upper()}{line[1:]}.")
+        return self.problem(status, f"{line[:1].upper()}{line[1:]}.", back)
 
     async def failed(self, _: Request, error: Exception) -> Response:
         """Answer if the application itself is at fault."""
@@ -134,8 +149,16 @@ class _Application:
             data = {field: values[field] for field in view.names}
             return data_response(data, ending, name)
         asked = [(field, value) for field, value in query.items() if field != "decided"]
-        values["as_data"] = [(one[1:], link(f"/{name}{one}", asked)) for one in endings]
+        values["address"] = link(f"/{name}", asked)
+        values["as_data"] = [
+            (one[1:], link(f"/{name}{one}", [*asked, ("size", MAX_ROWS)])) for one in endings
+        ]
         return self._page(name, query, values)
+
+    async def _find(self, request: Request) -> Response:
+        query = fields_of(request.scope["query_string"])
+        address = await self._stores.run(lambda session: find(session, query))
+        return RedirectResponse(address, status_code=303)
 
     def _pair(self, session: Session, query: _Fields) -> dict[str, Any]:
         """Two pages side by side, and the address of the next pair."""
@@ -144,13 +167,14 @@ class _Application:
         left, right = pair.left.page, pair.right.page
         walk = self._threshold.asked_walk(session, asked.guided)
         if walk is None:
-            following = next_pair(session, left, right, asked, at)
+            before, following = neighbours(session, left, right, asked, at)
         else:
-            following = walk.after(left.url, right.url)
+            before, following = None, walk.after(left.url, right.url)
         return {
             "pair": pair,
             "seen": version(left.url, right.url, pair.review),
             "walk": walk,
+            "previous": before,
             "next": following,
             "at": at,
         }
@@ -194,8 +218,8 @@ class _Application:
         self, name: str, query: _Fields, values: dict[str, Any], *, status: int = 200
     ) -> Response:
         decided = self._decisions.get(read(query, "decided", whole_number))
-        asked = asked_of(query)
-        shown = {"decided": decided, "here": f"/{name}", "asked": asked, "as_data": (), **values}
+        asked = asked_of(query if name in _OF_GROUPS else {})
+        shown = {"decided": decided, "here": f"/{name}", "asked": asked, "query": query, **values}
         template = self._templates.get_template(f"{name}.html")
         return HTMLResponse(template.render(shown), status_code=status)
 

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import ColumnElement, and_, exists, func, or_, select, tuple_, union_all
 
+from shingling.admin.reviews import reviews_of
 from shingling.store import Store
 from shingling.store.model import from_seconds
 from shingling.store.queries import stored_pages
 from shingling.store.schema.tables import pages, reviews
+from shingling.store.urls import pasted_site
 from shingling.web.pairs import stored_page
 from shingling.web.requests import RequestError, day, needed, one_of, read, share, whole_number
 from shingling.web.shown import link
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from shingling.store.model import StoredPage
+    from shingling.store.model import Review, StoredPage
     from shingling.store.session import Session
 
 GROUPS_SHOWN = 50
@@ -33,7 +35,7 @@ MAX_ROWS = 1000
 GUIDED_FIELDS = ("threshold",)
 """Fields that name the dry run whose pairs are gone through."""
 
-_DAY = 24 * 3600
+DAY = 24 * 3600
 
 _head = pages.alias("head")
 _resemblance = func.coalesce(pages.c.resemblance, 1.0)
@@ -59,8 +61,11 @@ _is_duplicate = func.coalesce(pages.c.original_id, 0) > 0
 
 
 def _of_site(name: str) -> ColumnElement[bool]:
-    site = name.lower().removeprefix("www.")
-    return pages.c.original_id.in_(select(_head.c.id).where(_head.c.site == site))
+    site = pasted_site(name)
+    return or_(
+        pages.c.site == site,
+        pages.c.original_id.in_(select(_head.c.id).where(_head.c.site == site)),
+    )
 
 
 def _has_words(words: str) -> ColumnElement[bool]:
@@ -86,7 +91,7 @@ _FILTERS: dict[str, tuple[Callable[[str], Any], Callable[[Any], ColumnElement[bo
     "high": (share, lambda most: _resemblance <= most),
     "run": (whole_number, lambda run: pages.c.run_id == run),
     "since": (day, lambda first: pages.c.last_seen >= first),
-    "until": (day, lambda last: pages.c.last_seen < last + _DAY),
+    "until": (day, lambda last: pages.c.last_seen < last + DAY),
     "reviewed": (one_of("yes", "no"), lambda one: _is_reviewed if one == "yes" else ~_is_reviewed),
     "words": (str, _has_words),
 }
@@ -196,14 +201,14 @@ class GroupList(NamedTuple):
 
 
 class PairRow(NamedTuple):
-    """A duplicate in a group, and whether a person has reviewed it with its original."""
+    """A duplicate in a group, and its review with its original."""
 
     page: StoredPage
-    reviewed: bool
+    review: Review | None
 
     def as_dict(self) -> dict[str, Any]:
         """Page as data, and whether it is reviewed."""
-        return {**self.page.as_dict(), "reviewed": self.reviewed}
+        return {**self.page.as_dict(), "reviewed": self.review is not None}
 
 
 def groups(
@@ -277,26 +282,32 @@ def _place(after: str) -> tuple[float, int]:
 
 
 def members(
-    connection: Connection, original_id: int, asked: Asked, after: int = 0, limit: int = 100
+    connection: Connection,
+    original: StoredPage,
+    asked: Asked,
+    beyond: int = 0,
+    limit: int = 100,
+    *,
+    newest: bool = False,
 ) -> list[PairRow]:
     """Duplicates of an original that fulfil a filter, oldest first.
 
     Args:
         connection: to the store.
-        original_id: of the group.
+        original: of the group.
         asked: the filter.
-        after: id of the page that they come after.
+        beyond: id of the page that they come after.
         limit: at most so many.
+        newest: newest first, of those before that page.
     """
-    query = (
-        select(pages.c.id, _is_reviewed.label("reviewed"))
-        .where(*asked.conditions, pages.c.original_id == original_id, pages.c.id > after)
-        .order_by(pages.c.id)
-        .limit(limit)
-    )
-    rows = connection.execute(query).all()
-    found = stored_pages(connection, [row.id for row in rows])
-    return [PairRow(found[row.id], row.reviewed) for row in rows if row.id in found]
+    page_id = pages.c.id
+    place, order = (page_id < beyond, page_id.desc()) if newest else (page_id > beyond, page_id)
+    query = select(page_id).where(*asked.conditions, pages.c.original_id == original.id, place)
+    ids = connection.scalars(query.order_by(order).limit(limit)).all()
+    read = stored_pages(connection, ids)
+    found = [read[one] for one in ids if one in read]
+    made = reviews_of(connection, [(original.url, page.url) for page in found])
+    return [*map(PairRow, found, made)]
 
 
 def least_alike(connection: Connection, limit: int) -> list[tuple[StoredPage, StoredPage]]:
@@ -338,7 +349,7 @@ def show_group(session: Session, query: Mapping[str, str]) -> dict[str, Any]:
     after = read(query, "after", whole_number) or 0
     limit = rows_asked(query, MEMBERS_SHOWN)
     with session.reading() as connection:
-        found = members(connection, original.id, asked_of(query), after, limit + 1)
+        found = members(connection, original, asked_of(query), after, limit + 1)
     shown = found[:limit]
     following = shown[-1].page.id if len(found) > limit else None
     return {
@@ -362,16 +373,19 @@ def show_reviews(session: Session, query: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def next_pair(
+def neighbours(
     session: Session, original: StoredPage, duplicate: StoredPage, asked: Asked, at: str | None
-) -> str | None:
-    """Address of the next pair of a group, or else of the first of the next group."""
+) -> tuple[str | None, str | None]:
+    """Find the addresses of the pair before, in its group, and the next, there or in the next."""
+
+    def address(*urls: object) -> str:
+        return link("/pair", [*zip(("a", "b", "at"), urls, strict=True), *asked.pairs])
+
     with session.reading() as connection:
-        rest = members(connection, original.id, asked, duplicate.id, 1)
-        urls = [(original.url, rest[0].page.url, at)] if rest else []
-        if not rest and at is not None:
-            found = groups(connection, asked, at, 1).rows
-            urls = [(one.original.url, one.first.url, one.at) for one in found]
-    if not urls:
-        return None
-    return link("/pair", [*zip(("a", "b", "at"), urls[0], strict=True), *asked.pairs])
+        before = members(connection, original, asked, duplicate.id, 1, newest=True)
+        after = members(connection, original, asked, duplicate.id, 1)
+        others = groups(connection, asked, at, 1).rows if at is not None and not after else []
+    found = [address(original.url, one.page.url, at) for one in (*before[:1], *after)]
+    found += [address(one.original.url, one.first.url, one.at) for one in others]
+    previous = found.pop(0) if before else None
+    return previous, next(iter(found), None)

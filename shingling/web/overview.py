@@ -13,6 +13,7 @@ from shingling.store.model import from_seconds
 from shingling.store.run_records import list_runs
 from shingling.store.schema.tables import pages, site_blocks, url_rules
 from shingling.web.lists import asked_of, groups, least_alike
+from shingling.web.pages import runs_as_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -102,7 +103,7 @@ def count_all(session: Session) -> dict[str, Any]:
             "largest": groups(connection, asked_of({}), limit=GROUPS_SHOWN).rows,
             "pairs": least_alike(connection, PAIRS_SHOWN),
             "sites": connection.execute(_SITES).all(),
-            "runs": runs[:RUNS_SHOWN],
+            "runs": runs_as_rows(connection, runs[:RUNS_SHOWN]),
             "skipped": _skipped(runs),
             "learned": connection.execute(_LEARNED).all(),
             "sites_with_templates": connection.scalar(

@@ -18,7 +18,7 @@ from shingling.store.decided import (
     why,
 )
 from shingling.web.requests import RequestError
-from shingling.web.shown import cut, measure
+from shingling.web.shown import cut, link, measure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -181,7 +181,8 @@ def stored_page(store: Store, url: str) -> StoredPage:
     """
     found = store.find(url)
     if not found:
-        raise RequestError(f"no page is stored under {cut(url)}", 404)
+        known = link("/page", [("url", url)])
+        raise RequestError(f"no page is stored under {cut(url)}", 404, known)
     return found[0]
 
 

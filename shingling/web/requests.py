@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 MAX_FORM_BYTES = 600_000  # URLs of 8,192 characters of two pairs, escaped twice, and a note
-_MAX_FIELDS = 40
+_MAX_FIELDS = 150  # a list of 100 rows, all of them ticked
 
 
 class RequestError(ShinglingError):
@@ -26,11 +26,12 @@ class RequestError(ShinglingError):
     Args:
         message: one line for people.
         status: of the answer.
+        back: address of the page to look at again.
     """
 
-    def __init__(self, message: str, status: int = 400) -> None:
+    def __init__(self, message: str, status: int = 400, back: str = "/groups") -> None:
         super().__init__(message)
-        self.status = status
+        self.status, self.back = status, back
 
 
 async def form_of(request: Request) -> dict[str, str]:
@@ -65,14 +66,15 @@ def fields_of(raw: bytes) -> dict[str, str]:
     return {name: value for name, value in found if value.strip()}
 
 
-def needed(fields: Mapping[str, str], name: str) -> str:
+def needed(fields: Mapping[str, str], name: str, problem: str = "") -> str:
     """Value of a field that a request must have.
 
     Raises:
-        RequestError: it is missing.
+        RequestError: it is missing; `problem` says what to do.
     """
     if name not in fields:
-        raise RequestError(f"the address lacks {name!r}: follow a link of the list of groups")
+        usual = f"the address lacks {name!r}: follow a link of the list of groups"
+        raise RequestError(problem or usual)
     return fields[name]
 
 

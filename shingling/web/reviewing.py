@@ -11,6 +11,7 @@ from shingling.admin.reviews import Answer, review_pairs
 from shingling.store import Store
 from shingling.web.pairs import stored_page
 from shingling.web.requests import RequestError, needed
+from shingling.web.shown import link
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,20 +28,20 @@ _CHANGED = (
 
 
 class Decision(NamedTuple):
-    """A review that was made in the browser.
+    """What was reviewed at once in the browser.
 
     Args:
         number: of the decision.
-        answer: that was given.
-        before: review of the pair before it.
-        after: review of the pair after it.
+        answers: that were given.
+        before: review of each pair before it.
+        after: review of each pair after it.
         is_undo: whether it undid another one.
     """
 
     number: int
-    answer: Answer
-    before: Review | None
-    after: Review | None
+    answers: list[Answer]
+    before: list[Review | None]
+    after: list[Review | None]
     is_undo: bool
 
 
@@ -57,45 +58,58 @@ class Decisions:
         return None if number is None else self._made.get(number)
 
     def review(self, session: Session, form: Mapping[str, str]) -> Decision:
-        """Review the pair that a page has shown.
+        """Review the pair that a page has shown, or those of a list that are ticked.
 
         Raises:
-            RequestError: the form is none of ours, or the pair is not as it was shown.
+            RequestError: the form is none of ours, or a pair is not as it was shown.
         """
-        answer, note = needed(form, "answer"), form.get("note")
-        if answer not in _ANSWERS:
+        said, note = needed(form, "answer"), form.get("note")
+        if said not in _ANSWERS:
             raise RequestError("a review is same, different or none")
         if note is not None and len(note) > MAX_NOTE_CHARACTERS:
             raise RequestError(f"a note has {MAX_NOTE_CHARACTERS:,} characters at most")
-        a, b = (stored_page(Store(session), needed(form, name)).url for name in ("a", "b"))
-        return self._write(session, Answer(a, b, _ANSWERS[answer], note), form.get("seen", ""))
+        a = needed(form, "a")
+        chosen = [
+            value.partition(" ")[::2] for name, value in form.items() if name.startswith("tick.")
+        ] or [(form.get("seen", ""), needed(form, "b", "tick a row first"))]
+        if _ANSWERS[said] is not None:
+            for url in (a, *(b for _, b in chosen)):
+                stored_page(Store(session), url)
+        answers = [Answer(a, b, _ANSWERS[said], note) for _, b in chosen]
+        return self._write(session, answers, [seen for seen, _ in chosen])
 
     def undo(self, session: Session, number: int | None) -> Decision:
-        """Write the review that a pair had before a decision.
+        """Write the reviews that pairs had before a decision.
 
         Raises:
-            RequestError: the decision is no longer remembered, or the pair was reviewed again.
+            RequestError: the decision is no longer remembered, or a pair was reviewed again.
         """
         decision = self.get(number)
         if decision is None:
             raise RequestError("this review cannot be undone here any more", 404)
-        (a, b, *_), then = decision.answer, decision.before
-        answer = Answer(a, b, None, None)
-        if then is not None:
-            answer = Answer(a, b, then.same, then.note)
-        return self._write(session, answer, version(a, b, decision.after), is_undo=True)
+        answers, seen = [], []
+        for (a, b, *_), then, now in zip(*decision[1:4], strict=True):
+            undone = (None, None) if then is None else (then.same, then.note)
+            answers.append(Answer(a, b, *undone))
+            seen.append(version(a, b, now))
+        return self._write(session, answers, seen, is_undo=True)
 
     def _write(
-        self, session: Session, answer: Answer, seen: str, *, is_undo: bool = False
+        self,
+        session: Session,
+        answers: list[Answer],
+        seen: Sequence[str],
+        *,
+        is_undo: bool = False,
     ) -> Decision:
         def require(before: Sequence[Review | None]) -> None:
-            if version(answer.a, answer.b, before[0]) != seen:
-                raise RequestError(_CHANGED, 409)
+            for (a, b, *_), review, shown in zip(answers, before, seen, strict=True):
+                if version(a, b, review) != shown:
+                    raise RequestError(_CHANGED, 409, link("/pair", [("a", a), ("b", b)]))
 
         with self._deciding:
-            done = review_pairs(session, [answer], session.fitting_rules, require)
-            [before], [after] = done.before, done.after
-            decision = Decision(next(self._numbers), answer, before, after, is_undo)
+            done = review_pairs(session, answers, session.fitting_rules, require)
+            decision = Decision(next(self._numbers), answers, *done, is_undo)
             self._made[decision.number] = decision
             self._made.pop(decision.number - _MAX_REMEMBERED, None)
         return decision

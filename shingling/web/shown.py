@@ -10,8 +10,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from shingling.console.output import counted
 from shingling.store import STATUSES
-from shingling.store.decided import why
-from shingling.store.model import from_seconds
+from shingling.store.decided import reason_said, why
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -82,7 +81,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    for shown in (visible, visible_text, cut, web_link, measure, counted, why, from_seconds):
+    for shown in (visible, visible_text, cut, web_link, measure, counted, why, reason_said):
         made.filters[shown.__name__] = shown
     made.globals.update(
         link=link,

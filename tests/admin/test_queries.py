@@ -173,7 +173,7 @@ def urls(pages: Iterable[StoredPage]) -> list[str]:
         ({"status": "unchanged"}, ["a"]),
         ({"status": "nonsense"}, []),
         ({"site": "two.org"}, ["copy", "short", "other"]),
-        ({"site": "www.two.org"}, []),
+        ({"site": "www.two.org"}, ["copy", "short", "other"]),
         ({"since": 600}, ["a", "changing", "other copy"]),
         ({"since": 901}, []),
         ({"limit": 0}, []),

@@ -113,3 +113,37 @@ def fill_with_editions(url: str, not_reviewed: Collection[int] = _NOT_REVIEWED) 
             if number not in not_reviewed:
                 urls = (f"https://{site}.example/story/{number}" for site in ("first", "again"))
                 store.admin.review(*urls, same=number < EDITED_STORIES // 2)
+
+
+def fill_with_runs(url: str) -> None:
+    """Store what three crawls of a site have met: pages that come, go, change, or are short."""
+    shop = "https://www.shop.example/item"
+    texts = {number: article(300 + number, 150) for number in range(6)}
+    copies = {10 + number: f"{text} edition" for number, text in texts.items() if number < 4}
+    first = texts | copies | {20: "three short words", 21: texts[0]}
+    second = {number: text for number, text in first.items() if number not in (5, 13)}
+    second |= {
+        3: article(390, 150),
+        11: f"{texts[2]} edition",
+        12: "only four words now",
+        30: article(391, 150),
+        31: article(391, 150),
+        32: "=1+1",
+    }
+    third = second | {30: texts[4], 33: article(392, 150)}
+    with Store.open(url, min_words=10) as store:
+        for at, crawl in enumerate((first, second, third)):
+            run = store.start_run("shop", {"DEDUP_THRESHOLD": 0.5}, is_crawl=True)
+            for number, text in crawl.items():
+                page = Page(
+                    f"{shop}/{number}",
+                    text=text,
+                    title=f"Article {number % 10}",
+                    fetched=1_790_000_000 + at * 86_400,
+                )
+                store.check([page], run=run)
+            run.counts.update(skipped_not_html=3)
+            store.finish_run(run, "finished")
+        store.admin.review(f"{shop}/0", f"{shop}/10", same=True, note="=cmd()")
+        store.admin.review(f"{shop}/1", f"{shop}/nowhere", same=False)
+        store.start_run("shop", is_crawl=True)

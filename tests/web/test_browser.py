@@ -10,7 +10,7 @@ import pytest
 from shingling import Store
 from tests.support.stores import originals
 from tests.web.conftest import serving, violations, watched
-from tests.web.stores import fill_with_news
+from tests.web.stores import HOSTILE_URL, fill_with_news, fill_with_runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -156,23 +156,44 @@ def test_hostile_pages_run_send_and_break_nothing(attacks: Served, browser: Brow
         tab.wait_for_url("**decided=1")
         look()
         searched = f"/groups?words={quote('<script>alert(1)</script>')}"
-        for path in ("/reviews", "/overview", searched):
+        pages = (*("/reviews", "/overview", "/pages", "/runs", "/run?id=1"), searched)
+        for path in (*pages, f"/page?url={quote(HOSTILE_URL)}", "/page?url=%3Cscript%3E"):
             tab.goto(attacks.address + path)
             look()
         assert [url for url in asked if not url.startswith(attacks.address)] == []
         assert troubles == []
 
 
+RUNS_PAGES = (
+    *("/pages?run=2&change=moved", "/pages?words=none", "/run?id=2", "/reviews", "/overview"),
+    *(f"/page?url=https://www.shop.example/item/{one}" for one in ("10", "none")),
+)
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with serving(tmp_path_factory.mktemp("runs"), fill_with_runs) as served:
+        yield served
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_no_violation(news: Served, browser: Browser, axe: str, scheme: Any) -> None:
+def test_axe_finds_no_violation(
+    news: Served, runs: Served, browser: Browser, axe: str, scheme: Any
+) -> None:
     with browser.new_context(color_scheme=scheme, bypass_csp=True) as context:
         tab = context.new_page()
-        for path in (*NEWS_PAGES, "/overview", "/threshold", "/nothing"):
-            tab.goto(news.address + path)
+        of_news = (*NEWS_PAGES, "/overview", "/threshold", "/nothing")
+        addresses = [*(news.address + path for path in of_news)]
+        for address in (*addresses, *(runs.address + path for path in RUNS_PAGES)):
+            tab.set_viewport_size({"width": 1280, "height": 720})
+            tab.goto(address)
             if tab.locator("main summary").count():
                 tab.locator("main summary").last.click()
             tab.locator("#keys > summary").click()
-            assert violations(tab, axe) == [], path
+            assert violations(tab, axe) == [], address
+            tab.locator("#keys > summary").click()
+            if scheme == "dark":
+                tab.set_viewport_size({"width": 390, "height": 640})
+                assert violations(tab, axe) == [], address
             tab.set_viewport_size({"width": 320, "height": 640})
-            assert tab.evaluate(_MAX_WIDTH), path
-            tab.set_viewport_size({"width": 1280, "height": 720})
+            assert tab.evaluate(_MAX_WIDTH), address

@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from scrapy.exceptions import UsageError
+
 from shingling.console.opening import open_store
 from shingling.console.options import (
+    CSV,
     DEFAULT_LIMIT,
     MAX_WHOLE_NUMBER,
     flag,
@@ -14,6 +17,7 @@ from shingling.console.options import (
     option,
     text,
     time,
+    whole_number,
 )
 from shingling.console.output import (
     FOUND,
@@ -37,6 +41,7 @@ if TYPE_CHECKING:
     from shingling.store import Group, RunRecord, SplitText, Store, StoredPage, StoreStatus
 
 _RUNS_SHOWN = 5
+_SAID = ("run", "spider", "started", "verdict", "reason", "resemblance", "original")
 
 
 def _status(options: CommandOptions) -> int:
@@ -125,7 +130,10 @@ def _upgrade(options: CommandOptions) -> int:
 
 
 def _list(options: CommandOptions) -> int:
-    options.limit = options.limit or (MAX_WHOLE_NUMBER if options.json else DEFAULT_LIMIT)
+    is_data = options.json or options.csv
+    options.limit = options.limit or (MAX_WHOLE_NUMBER if is_data else DEFAULT_LIMIT)
+    if options.change is not None and options.run is None:
+        raise UsageError("--change is of a run: name it by --run")
     from shingling.store import StoredPage
 
     with open_store(options) as store:
@@ -133,7 +141,11 @@ def _list(options: CommandOptions) -> int:
             store.pages(
                 status=options.status,
                 site=options.site,
+                title=options.title,
+                run=options.run,
+                change=options.change,
                 since=options.since,
+                until=options.until,
                 limit=options.limit + 1,
             )
         )
@@ -142,14 +154,17 @@ def _list(options: CommandOptions) -> int:
 
 def _show(options: CommandOptions) -> int:
     with open_store(options) as store:
-        found = store.find(options.url)
+        found = store.find_pasted(options.url)
         if options.json:
             print_json([_page_as_dict(page, options, store) for page in found])
         else:
             for page in found:
                 _print_page(page, options, store)
     if not found and not options.json:
-        print_lines(f"{options.url} is not stored")
+        print_lines(
+            f"{options.url} is not stored: no run has met it, it had no text to compare, or it was"
+            " forgotten"
+        )
     return FOUND if found else NOT_FOUND
 
 
@@ -161,7 +176,15 @@ def _columns(page: StoredPage, split: SplitText | None) -> dict[str, Any]:
 def _page_as_dict(page: StoredPage, options: CommandOptions, store: Store) -> dict[str, Any]:
     split = store.split_text(page)
     duplicates = [one.as_dict() for one in store.duplicates(page)]
-    shown = {"duplicates": duplicates, **_columns(page, split)}
+    said = [{**one, "started": one["started"].isoformat()} for one in store.verdicts(page)]
+    shown = {"duplicates": duplicates, "verdicts": said, **_columns(page, split)}
+    if page.status == "skipped":
+        most = store.shares_most(page)
+        shown["shares_most_with"] = most and {
+            "url": most.page.url,
+            "resemblance": round(most.resemblance, 4),
+            "containment": round(most.containment, 4),
+        }
     if options.text:
         shown["text"] = store.text(page)
     explained = _explained(page, split, store) if split and options.explain else None
@@ -192,12 +215,18 @@ def _print_page(page: StoredPage, options: CommandOptions, store: Store) -> None
         from shingling.store.decided import why
 
         columns["decided"] = why(page)
+    if page.status == "skipped":
+        most = store.shares_most(page)
+        columns["shares"] = most and f"{most.shared_by(page.words)} {most.page.url}"
     rows = [
         (name.replace("_", " "), _cell(name, value))
         for name, value in columns.items()
         if value not in (None, "")
     ]
     print_table(["", ""], rows, header=False)
+    if said := store.verdicts(page):
+        print_lines("")
+        print_table(_SAID, [[_cell(name, one[name] or "") for name in _SAID] for one in said])
     if duplicates := store.duplicates(page):
         print_lines("")
         print_pages(duplicates)
@@ -217,24 +246,17 @@ def _cell(name: str, value: Any) -> str:
     """Column of a stored page as a person reads it."""
     if isinstance(value, float):
         return f"{value:.3f}"
-    if name in ("first_seen", "last_seen"):
+    if name in ("first_seen", "last_seen", "started"):
         return str(value).replace("T", " ").removesuffix("+00:00")
     return str(value)
 
 
 def _groups(options: CommandOptions) -> int:
+    from shingling.store import Group
+
     with open_store(options) as store:
-        found = list(store.groups(options.limit + 1))
-    return print_found(
-        found,
-        options,
-        lambda group: {
-            "original": group.original.as_dict(),
-            "duplicates": [page.as_dict() for page in group.duplicates],
-        },
-        _print_groups,
-        "no duplicates are stored",
-    )
+        found = list(store.groups(options.limit + 1, site=options.site))
+    return print_found(found, options, Group.as_dict, _print_groups, "no duplicates are stored")
 
 
 def _print_groups(groups: Iterable[Group]) -> None:
@@ -244,6 +266,8 @@ def _print_groups(groups: Iterable[Group]) -> None:
             equal = f"  (the text of {page.compared_with})" if page.compared_with else ""
             print_lines(f"  {page.resemblance or 0:.3f} {page.status:<5} {page.url}{equal}")
 
+
+_SITE = option("--site", type=text, help="host, or any URL of it")
 
 COMMANDS = (
     Subcommand(
@@ -269,16 +293,26 @@ COMMANDS = (
             option(
                 "--status",
                 choices=["new", "exact", "near", "unchanged", "changed", "skipped"],
-                help="present status of a page, or its last verdict",
+                help="present status of a page, or its last verdict; with --run, that of the run",
             ),
-            option("--site", type=text, help="host, without www."),
+            _SITE,
+            option("--title", metavar="WORDS", type=text, help="words in their titles"),
+            option("--run", type=whole_number(1), help="pages that this run has met"),
+            option(
+                "--change",
+                choices=["came", "went", "moved", "skipped"],
+                help="of these, those that differ from the run before: new there, missing, in"
+                " another group, newly skipped",
+            ),
             option(
                 "--since",
                 metavar="TIME",
                 type=time,
                 help="seen since a date or time in ISO 8601 (UTC)",
             ),
-            limit("pages; all with --json", default=None),
+            option("--until", metavar="TIME", type=time, help="last seen before"),
+            CSV,
+            limit("pages; all with --json and --csv", default=None),
         ),
         run=_list,
     ),
@@ -302,7 +336,7 @@ COMMANDS = (
         group=HelpGroup.LOOK,
         summary="list originals with their duplicates",
         example="--limit 5",
-        options=(limit("groups"),),
+        options=(_SITE, CSV, limit("groups")),
         run=_groups,
     ),
 )

@@ -25,6 +25,7 @@ from shingling.store.decide.decide import decide
 from shingling.store.decide.write import write_batch
 from shingling.store.runs import write_counts
 from shingling.store.schema.rows import url_key
+from shingling.store.verdicts import write_verdicts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -97,6 +98,9 @@ def check_batch(
         if run is not None:
             counts = run.counts + counts
             write_counts(connection, run.id, counts)
+            rows = batch.pages.rows
+            on_pages = [(one.status, one.page_id) for one in verdicts if one.page_id is not None]
+            write_verdicts(connection, run.id, [(said, rows[of]) for said, of in on_pages])
         if dry_run:
             raise _UndoneError(verdicts)
         if validation is not None:

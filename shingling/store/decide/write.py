@@ -10,6 +10,7 @@ from sqlalchemy import bindparam, delete, text, update
 from shingling.store.known import read_text
 from shingling.store.schema.rows import COLUMNS
 from shingling.store.schema.tables import chunked, insert_rows, texts
+from shingling.store.verdicts import drop_verdicts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -48,6 +49,7 @@ def delete_rows(batch: Batch, rows: Sequence[Row]) -> None:
     pages = batch.tables.pages
     for part in chunked(row.id for row in rows):
         _delete_texts(batch.connection, part)
+        drop_verdicts(batch.connection, part)
         batch.connection.execute(delete(pages).where(pages.c.id.in_(part)))
 
 

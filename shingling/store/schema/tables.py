@@ -12,6 +12,7 @@ from sqlalchemy import (
     BigInteger,
     Boolean,
     Column,
+    Float,
     ForeignKey,
     ForeignKeyConstraint,
     Index,
@@ -64,6 +65,30 @@ runs = Table(
     Column("counts", Text, nullable=False),  # JSON: pages by verdict
     Column("settings", Text, nullable=False),  # JSON
     sqlite_autoincrement=True,
+)
+
+# What each run has said of the pages that it has met: see `shingling.store.verdicts`.
+verdicts = Table(
+    "verdicts",
+    metadata,
+    Column("run_id", ROW_ID, primary_key=True, autoincrement=False),
+    Column("page_id", ROW_ID, primary_key=True, autoincrement=False),
+    Column("verdict", Text, nullable=False),
+    Column("status", Text, nullable=False),  # as which the page stood then
+    Column("reason", Text),
+    Column("original_id", ROW_ID),
+    Column("resemblance", Float),
+    sqlite_with_rowid=False,
+)
+
+# Numbers of the pages in `verdicts`, as counted at the end of a run.
+run_counts = Table(
+    "run_counts",
+    metadata,
+    Column("run_id", ROW_ID, primary_key=True, autoincrement=False),
+    Column("name", Text, primary_key=True),
+    Column("number", BigInteger, nullable=False),
+    sqlite_with_rowid=False,
 )
 
 _TEMPORARY = ["TEMPORARY"]

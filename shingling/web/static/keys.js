@@ -23,6 +23,21 @@ function moveRow(step) {
   rows[Math.min(Math.max(next, 0), rows.length - 1)].focus();
 }
 
+// The next row of a pair that differs, below the one that was shown last; after the last, the first.
+function showDifference() {
+  const rows = [...document.querySelectorAll(".differs")];
+  if (rows.length === 0) return;
+  const next = rows[(rows.indexOf(document.activeElement) + 1) % rows.length];
+  next.focus({ preventScroll: true });
+  next.scrollIntoView({ block: "center" });
+}
+
+function tickRow() {
+  document.activeElement.closest("tr")?.querySelector("input[type=checkbox]")?.click();
+}
+
+const ACTIONS = { j: () => moveRow(1), k: () => moveRow(-1), x: showDifference, v: tickRow };
+
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.altKey || event.metaKey || event.isComposing) return;
   const target = event.target;
@@ -31,8 +46,8 @@ document.addEventListener("keydown", (event) => {
     return;
   }
   if (!keysAreOn()) return;
-  if (event.key === "j" || event.key === "k") {
-    moveRow(event.key === "j" ? 1 : -1);
+  if (event.key in ACTIONS) {
+    ACTIONS[event.key]();
     event.preventDefault();
     return;
   }

@@ -1,0 +1,147 @@
+"""Lists of pages that fulfil a filter, the newest first, within bounded time."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
+
+from sqlalchemy import func, select, text
+
+from shingling.store.queries import stored_pages
+from shingling.store.schema.tables import pages
+from shingling.store.urls import pasted_site
+from shingling.store.verdicts import CHANGES, previous_run
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from shingling.store.model import StoredPage
+
+STATUSES = ("new", "exact", "near", "skipped")
+"""As what pages stand; any other status that is asked for is a verdict."""
+
+MAX_WORDS = 8
+_IDS_AT_ONCE = 10_000
+_SECONDS = 0.35  # after which a list ends, and says where it goes on
+
+_HAS = "lower({}) LIKE lower(:{}) ESCAPE '/'"
+_CONDITIONS = {
+    "title": _HAS.format("pages.title", "title"),
+    "site": "pages.site = :site",
+    "since": "pages.last_seen >= :since",
+    "until": "pages.last_seen < :until",
+    "reason": "pages.reason = :reason",
+    "run": "pages.id = verdicts.page_id",
+    "change": "",
+}
+_STANDINGS = {
+    "original": "pages.original_id IS NULL",
+    "duplicate": "pages.original_id IS NOT NULL",
+    **dict.fromkeys(STATUSES, "pages.status = :status"),
+}
+
+
+class PageFilter(TypedDict, total=False):
+    """Which pages are asked for; None asks for nothing.
+
+    Args:
+        words: each is in the title or the URL.
+        title: these words are in the title, as they stand.
+        site: its host, or any URL of it.
+        status: one of `STATUSES`, `original` or `duplicate`; otherwise the last verdict. With
+            `run`, the verdict of the run.
+        reason: why pages stand so; with `run`, of its verdict.
+        since, until: last seen at or after, and before: seconds since 1970.
+        run: that has met them.
+        change: of its pages, those that differ from the run before: one of `CHANGES`.
+    """
+
+    words: str | None
+    title: str | None
+    site: str | None
+    status: str | None
+    reason: str | None
+    since: float | None
+    until: float | None
+    run: int | None
+    change: str | None
+
+
+def ids_query(connection: Connection, wanted: PageFilter) -> tuple[str, dict[str, Any]]:
+    """Write the SQL that selects the ids of pages that fulfil a filter, and its values."""
+    values: dict[str, Any] = {name: one for name, one in wanted.items() if one is not None}
+    conditions = ["1 = 1", *(_CONDITIONS[name] for name in values if _CONDITIONS.get(name))]
+    source = "pages"
+    for number, word in enumerate(values.pop("words", "").split()[:MAX_WORDS]):
+        text_of_page = "coalesce(pages.title, '') || ' ' || pages.url"
+        conditions.append(_HAS.format(text_of_page, f"word{number}"))
+        values[f"word{number}"] = _containing(word)
+    if "title" in values:
+        values["title"] = _containing(values["title"])
+    if "site" in values:
+        values["site"] = pasted_site(values["site"])
+    status = _STANDINGS.get(values.get("status", ""), "pages.last_verdict = :status")
+    if "run" in values:
+        source = "verdicts CROSS JOIN pages"  # in this order: a run may have met few pages
+        status = "verdicts.verdict = :status"
+        values["before"] = previous_run(connection, values["run"]) or 0
+        conditions.append(CHANGES.get(values.pop("change", ""), "verdicts.run_id = :run"))
+    if "status" in values:
+        conditions.append(status)
+    where = " AND ".join(conditions)
+    if "run" in values:
+        where = where.replace("pages.reason", "verdicts.reason")
+    return f"SELECT pages.id FROM {source} WHERE {where}", values  # noqa: S608 (ours)
+
+
+def _containing(words: str) -> str:
+    """Pattern of LIKE for a text that has these words, as they stand."""
+    for char in "/%_":
+        words = words.replace(char, f"/{char}")
+    return f"%{words}%"
+
+
+class PageList(NamedTuple):
+    """Some pages of a list.
+
+    Args:
+        rows: the newest first.
+        next: id before which the list goes on; None at its end.
+        total: pages that fulfil the filter, from the first one here on, as far as was looked.
+        whole: whether all were looked at.
+    """
+
+    rows: list[StoredPage]
+    next: int | None
+    total: int
+    whole: bool
+
+
+def list_pages(
+    connection: Connection, wanted: PageFilter, before: int | None = None, limit: int = 50
+) -> PageList:
+    """Read pages that fulfil a filter, as far as that takes a fraction of a second.
+
+    Pages are looked at by their ids, some thousand at once: no index knows what is in a title.
+
+    Args:
+        connection: to the store.
+        wanted: the filter.
+        before: `next` of the list before.
+        limit: at most so many.
+    """
+    query, values = ids_query(connection, wanted)
+    page_id = "verdicts.page_id" if "run" in values else "pages.id"
+    part = text(f"{query} AND {page_id} >= :low AND {page_id} < :top ORDER BY {page_id} DESC")
+    top = before or (connection.scalar(select(func.max(pages.c.id))) or 0) + 1
+    ids: list[int] = []
+    total, ends = 0, time.monotonic() + _SECONDS
+    while top > 1 and time.monotonic() < ends:
+        low = max(top - _IDS_AT_ONCE, 1)
+        found = connection.scalars(part, {**values, "low": low, "top": top}).all()
+        ids += found[: limit + 1 - len(ids)]
+        total, top = total + len(found), low
+    shown = ids[:limit]
+    following = shown[-1] if len(ids) > limit else top if top > 1 else None
+    read = stored_pages(connection, shown)
+    return PageList([read[one] for one in shown if one in read], following, total, top <= 1)

@@ -1,0 +1,82 @@
+"""Every number on the pages is a link to a list of exactly so many rows, also as JSON and CSV."""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+import re
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.web.conftest import serving
+from tests.web.stores import fill_with_editions, fill_with_news, fill_with_runs
+from tests.web.test_data import data_of
+from tests.web.test_requests import ask
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from tests.web.conftest import Served
+
+STORES = {"news": fill_with_news, "runs": fill_with_runs, "editions": fill_with_editions}
+MOST = 400  # pages that are looked at
+
+
+def pages_of(served: Served) -> Iterator[tuple[str, str]]:
+    """Addresses and HTML of all pages that links lead to, from the first one on."""
+    found, asked = ["/groups"], set[str]()
+    while found and len(asked) < MOST:
+        address = found.pop(0)
+        kind = re.sub(r"=[^&]*", "", address)
+        # Of lists that differ in a value alone, a few are as good as all.
+        if address in asked or sum(re.sub(r"=[^&]*", "", one) == kind for one in asked) > 6:
+            continue
+        asked.add(address)
+        status, _, page = ask(served, address)
+        assert status == (404 if "/pair" in address and "nowhere" in address else 200), address
+        yield address, page
+        links = (html.unescape(one) for one in re.findall(r'href="(/[^"]*)"', page))
+        found += [one for one in links if not re.match(r"/static|/[a-z]+\.(json|csv)", one)]
+
+
+def rows_of(served: Served, address: str) -> tuple[int, int]:
+    """Rows that a list has as JSON, and as CSV, through all of its parts."""
+    path, _, query = address.partition("?")
+    numbers = []
+    for ending in (".json", ".csv"):
+        rows, following = 0, f"{path}{ending}?size=20&{query}"
+        while following:
+            if ending == ".json":
+                part = data_of(served, following)
+                rows, following = rows + len(part["rows"]), part["next"]
+            else:
+                _, headers, body = ask(served, following)
+                rows += len([*csv.DictReader(io.StringIO(body))])
+                following = headers.get("link", "").partition("<")[2].partition(">")[0]
+        numbers.append(rows)
+    return numbers[0], numbers[1]
+
+
+@pytest.mark.parametrize("fill", STORES.values(), ids=STORES)
+def test_every_number_leads_to_exactly_what_it_counts(
+    tmp_path: Path, fill: Callable[[str], None]
+) -> None:
+    with serving(tmp_path / "store", fill) as served:
+        numbers: dict[str, set[int]] = {}
+        kinds = set()
+        for address, page in pages_of(served):
+            kinds.add(urlsplit(address).path)
+            for link, number in re.findall(r'<a href="([^"]*)" data-number="(\d+)"', page):
+                numbers.setdefault(html.unescape(link), set()).add(int(number))
+        assert kinds == {
+            *("/groups", "/group", "/pair", "/pages", "/page", "/runs", "/run", "/reviews"),
+            *("/overview", "/threshold"),
+        }
+        assert len(numbers) >= 10
+        for link, said in numbers.items():
+            rows = rows_of(served, link)
+            assert said == {rows[0]} == {rows[1]}, link
