@@ -22,6 +22,7 @@ from shingling.console.output import (
     print_table,
 )
 from shingling.errors import ShinglingError, message_line, printable
+from shingling.files.tables import harmless_cell
 from shingling.rules import MAX_FILE_BYTES, MEASURES, UNIQUE_FROM, UNIQUENESS
 from shingling.similarity import Collection, Document, DocumentFrequencies
 from shingling.sketch import Idf
@@ -198,5 +199,6 @@ def _print_rows(
         return
     for row in (columns, *rows):
         line = io.StringIO()
-        csv.writer(line, lineterminator="").writerow([printable(cell) for cell in row])
+        cells = [harmless_cell(printable(cell)) for cell in row]
+        csv.writer(line, lineterminator="").writerow(cells)
         print_lines(line.getvalue())
