@@ -26,10 +26,7 @@ from sqlalchemy import bindparam, delete, insert
 from shingling.store.model import SplitText
 from shingling.store.schema.tables import select_in, site_blocks
 from shingling.store.urls import site_of
-from shingling.text import (
-    title_key,
-    title_parts,
-)
+from shingling.text import PARAGRAPH_CHARACTERS, title_key, title_parts
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -48,7 +45,6 @@ TEMPLATE = 0  # in place of a title
 _ENTRY = np.dtype([("block", "<u8"), ("title", "<u4")])
 _BLOCKS_A_SITE = 64  # that a site is counted with besides its own, for what it takes
 
-_PARAGRAPH = 100  # characters from which on a block is one
 # A key becomes template after two titles; three chained keys mean six titles are needed: the
 # site's name is in all titles, a headline only in those of some versions of a page.
 _PART_STEPS = (1, 2, 3)
@@ -192,7 +188,7 @@ class Site:
         for block, characters in zip(blocks, text.characters.tolist(), strict=True):
             if block in without:
                 continue
-            if characters < _PARAGRAPH or self._titles[block] in (None, title, TEMPLATE):
+            if characters < PARAGRAPH_CHARACTERS or self._titles[block] in (None, title, TEMPLATE):
                 self.learn([block], title)
             else:
                 self.learn_chained(block, _PARAGRAPH_STEPS, title)

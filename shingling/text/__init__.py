@@ -13,7 +13,13 @@ from shingling.text.canonical import (
     plain_text,
 )
 from shingling.text.folding import fold
-from shingling.text.prepared import PreparedText, pack, split_blocks, unpack
+from shingling.text.prepared import (
+    PARAGRAPH_CHARACTERS,
+    PreparedText,
+    pack,
+    split_blocks,
+    unpack,
+)
 from shingling.text.titles import (
     differ_in_numbers_only,
     has_same_headline,
@@ -26,6 +32,7 @@ from shingling.text.titles import (
 from shingling.text.words import canonical_words, fold_words, join_words
 
 __all__ = [
+    "PARAGRAPH_CHARACTERS",
     "PARTS_OF_SPEECH",
     "UNSPACED",
     "Canonicaliser",

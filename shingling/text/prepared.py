@@ -31,6 +31,10 @@ _LETTER = re.compile(r"[^\W\d_]")
 MAX_BLOCKS = 1 << 16
 """Blocks of a text. The last one is all that is left, however many lines it has."""
 
+PARAGRAPH_CHARACTERS = 100
+"""From which on a block is a paragraph."""
+
+_MIN_CHARACTERS = 8  # different ones in a paragraph, which need not be counted
 _MAX_PIECE = 1 << 16  # characters that one call goes through: it holds the interpreter meanwhile
 
 
@@ -38,8 +42,10 @@ def split_blocks(text: str) -> tuple[list[str], Hashes]:
     """Split a main text into blocks, and hash each one.
 
     Blocks are its lines that are not blank: paragraphs, list items, rows of a table. Lines that
-    differ only in case, white space or numbers (dates, times, counts) have the same key; a line
-    without letters keeps its numbers. From line `MAX_BLOCKS` on, all is one block.
+    differ only in case, white space or numbers (dates, times, counts) have the same key. A line
+    without letters keeps its numbers, and so does a paragraph that has more numbers than different
+    characters besides: little else tells it from others. From line `MAX_BLOCKS` on, all is one
+    block.
 
     Returns:
         n lines, and their keys, BLAKE2b-64: uint64[n].
@@ -48,10 +54,18 @@ def split_blocks(text: str) -> tuple[list[str], Hashes]:
     lines, hashed = [], []
     most = MAX_BLOCKS - 1
     for line, masked_line in zip(text.split("\n", most), masked.split("\n", most), strict=True):
-        if words := _spaced(masked_line if _LETTER.search(masked_line) else line):
+        if words := _spaced(line if _is_told_by_numbers(masked_line) else masked_line):
             lines.append(line)
             hashed.append(words)
     return lines, _hash_lines(hashed)
+
+
+def _is_told_by_numbers(masked: str) -> bool:
+    """Whether a line, in which 0 is written for each number, has little else."""
+    if not _LETTER.search(masked):
+        return True
+    numbers = masked.count("0") if len(masked) >= PARAGRAPH_CHARACTERS else 0
+    return numbers > _MIN_CHARACTERS and numbers > len({*masked})
 
 
 def mask_numbers(text: str) -> str:

@@ -183,6 +183,10 @@ def test_a_text_of_blanks_has_no_blocks(text: str) -> None:
         ("Read more about us", "Read more about us today", False),
         ("Read more", "Readmore", False),
         ("Part 1", "Part one", False),
+        ("w-1 " * 40, "w-2 " * 40, False),
+        ("字1" * 60, "字2" * 60, False),
+        ("Open 9 to 17, " * 4 + "closed", "Open 8 to 16, " * 4 + "closed", True),
+        ("第1章 天地玄黄宇宙洪荒日月盈昃" * 8, "第2章 天地玄黄宇宙洪荒日月盈昃" * 8, True),
     ],
 )
 def test_the_key_of_a_block_is_that_of_its_words_without_case_and_numbers(
