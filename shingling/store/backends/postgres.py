@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sqlalchemy import bindparam, create_engine, event, inspect, text
-from sqlalchemy.exc import NoSuchModuleError
 
 from shingling.errors import StoreError
 from shingling.store.backends.base import (
@@ -76,6 +75,7 @@ _RESTORED = [
     )
     for table in ("pages", "runs", "rules")
 ]
+_SERVER_ENCODING = text("SHOW server_encoding")
 _ENTRIES = "unnest(CAST(:keys AS bigint[]), CAST(:ids AS bigint[])) AS given(key, page_id)"
 _BYTES = text(
     "SELECT sum(pg_total_relation_size(c.oid)) FROM pg_class c"
@@ -89,6 +89,17 @@ _BIGINT_OID, _BIGINT_ARRAY_OID = 20, 1016
 # SQLSTATE codes (PostgreSQL's manual, appendix A); 53200: others have taken the memory for locks.
 _CONFLICT_CODES = {"40001", "40P01", "53200"}
 _AWAY_CODES = {"57P01", "57P02", "57P03", "53300", "55P03"}
+# What messages say of a server that lets nobody in for a while, and of one that cannot be reached.
+_BUSY_SIGNS = (
+    *("starting up", "shutting down", "recovery mode", "not yet accepting"),
+    *("too many", "connection slots", "no more connections", "max clients"),
+)
+_AWAY_SIGNS = (
+    *("refused", "No such file", "closed", "timeout", "lost", "reset"),
+    *("unreachable", "No route to host"),
+)
+
+_ENCODING = "UTF8"
 
 
 class PostgresDatabase(Database):
@@ -101,30 +112,45 @@ class PostgresDatabase(Database):
     def __init__(self, url: URL) -> None:
         url = url.set(drivername=f"{self.dialect}+{self.driver}")
         super().__init__(url)
-        url = url.set(query={**CONNECTION_PARAMETERS, **url.query})
-        try:
-            self.engine = create_engine(url, isolation_level="READ COMMITTED", pool_pre_ping=True)
-        except (ImportError, NoSuchModuleError) as error:
-            raise StoreError(
-                'PostgreSQL needs psycopg 3: pip install "psycopg[binary]" (extra postgres)'
-            ) from self._secrets.cause(error)
+        query = {**CONNECTION_PARAMETERS, **url.query, "client_encoding": _ENCODING}
+        url = url.set(query=query)
+        self.engine = create_engine(url, isolation_level="READ COMMITTED", pool_pre_ping=True)
+        self._has_answered = False
         event.listen(self.engine, "connect", _set_up)
         event.listen(self.engine, "connect", self.note_damage)
         self.trial = self.engine.execution_options(isolation_level="REPEATABLE READ")
         self.reader = self.trial.execution_options(postgresql_readonly=True)
 
     @classmethod
-    def check_url(cls, url: URL) -> None:
-        """Accept any URL: its parameters are those of libpq."""
+    def check_url(cls, url: URL) -> None:  # noqa: ARG003 (libpq checks it)
+        """Accept any URL: its parameters are those of libpq.
+
+        Raises:
+            StoreError: the driver is not installed.
+        """
+        try:
+            import psycopg  # noqa: F401
+        except ImportError as error:
+            raise StoreError(
+                'PostgreSQL needs psycopg 3: pip install "psycopg[binary]" (extra postgres)'
+            ) from error
 
     def is_there(self) -> bool:
         """Whether a store is in the schema that comes first on the search path.
 
+        If there is no server, nobody waits for it; but for one that answers that it is busy.
+
         Raises:
-            StoreError: tables of something else have the names of the store's.
+            StoreError: tables of something else have the names of the store's, or the database
+                cannot keep every text.
         """
-        with self.reading() as connection:  # if there is no server, nobody waits for it
-            found = set(inspect(connection).get_table_names())
+        encoding, found = self.read(_encoding_and_tables)
+        self._has_answered = True
+        if encoding != _ENCODING:
+            raise StoreError(
+                f"{self.where}: the database is in {encoding}, a store needs {_ENCODING}; make one"
+                f" by CREATE DATABASE dedup ENCODING '{_ENCODING}' TEMPLATE template0"
+            )
         own = {*metadata.tables, "alembic_version"}
         if not found & own:
             return False
@@ -217,9 +243,16 @@ class PostgresDatabase(Database):
             return RetryReason.CONFLICT
         if state in _AWAY_CODES or (state or "").startswith("08") or error.connection_invalidated:
             return RetryReason.UNAVAILABLE
-        # psycopg has no SQLSTATE for a server that does not answer.
-        no_answer = state is None and type(error.orig).__name__ == "OperationalError"
-        return RetryReason.UNAVAILABLE if no_answer and _may_come_back(str(error.orig)) else None
+        # psycopg has no SQLSTATE for a connection that was not made.
+        if state is not None or type(error.orig).__name__ != "OperationalError":
+            return None
+        signs = (*_BUSY_SIGNS, *_AWAY_SIGNS) if self._has_answered else _BUSY_SIGNS
+        message = str(error.orig)
+        return RetryReason.UNAVAILABLE if any(sign in message for sign in signs) else None
+
+
+def _encoding_and_tables(connection: Connection) -> tuple[str | None, set[str]]:
+    return connection.scalar(_SERVER_ENCODING), {*inspect(connection).get_table_names()}
 
 
 def _committed(last: int, noted: Iterable[Row[Any]]) -> Committed:
@@ -303,13 +336,3 @@ def _set_up(connection: Any, _record: object) -> None:
             (f"{LOCK_TIMEOUT_SECONDS}s",),
         )
     connection.commit()
-
-
-def _may_come_back(message: str) -> bool:
-    """Whether a server that could not be reached may be reachable soon."""
-    signs = (
-        *("refused", "starting up", "shutting down", "recovery mode", "not yet accepting"),
-        *("too many", "connection slots", "No such file", "closed", "timeout", "lost", "reset"),
-        *("unreachable", "No route to host"),
-    )
-    return any(sign in message for sign in signs)

@@ -37,11 +37,22 @@ _version = Table(
 
 
 def current_revision(connection: Connection) -> str | None:
-    """Revision of the tables, or None for an empty database."""
+    """Revision of the tables, or None for an empty database.
+
+    Raises:
+        StoreVersionError: there are several, or none: something else has written into it.
+    """
     if not inspect(connection).has_table("alembic_version"):
         return None
-    revision: str | None = connection.scalar(text("SELECT version_num FROM alembic_version"))
-    return revision
+    revisions = connection.scalars(text("SELECT version_num FROM alembic_version LIMIT 2")).all()
+    if len(revisions) != 1:
+        found = "several rows" if revisions else "no row"
+        raise StoreVersionError(
+            f"the store's table alembic_version has {found}: its only row names the revision"
+            " of the store's tables; restore a backup, or write the revision of the release that"
+            f" has written the store there ({HEAD} of this release)"
+        )
+    return str(revisions[0])
 
 
 def upgrade(connection: Connection) -> None:

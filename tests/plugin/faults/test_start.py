@@ -115,6 +115,12 @@ def test_a_wrong_value_is_refused_with_setting_value_and_what_is_accepted(name: 
             assert repr(value)[:50] in message
 
 
+def test_a_missing_driver_is_a_wrong_setting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(SettingsError, match=r'^DEDUP_STORE_URL.* pip install "psycopg\[binary\]"'):
+        DedupSettings.from_settings(Settings({"DEDUP_STORE_URL": "postgresql://me@host/name"}))
+
+
 class Odd:
     """A value that fails whatever is done with it."""
 

@@ -9,16 +9,22 @@ import subprocess
 import sys
 import tempfile
 import time
+import uuid
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from alembic import command
-from sqlalchemy import create_engine
+from sqlalchemy import create_engine, make_url
 
 from shingling import Page, Scheme, Store
-from shingling.errors import SchemeError, StoreError, StoreVersionError
+from shingling.errors import (
+    SchemeError,
+    StoreError,
+    StoreUnavailableError,
+    StoreVersionError,
+)
 from shingling.store import parse_url
 from shingling.store.backends import BACKENDS, database_of
 from shingling.store.backends.base import Database
@@ -28,12 +34,14 @@ from shingling.text import Canonicaliser
 from tests.store.children import open_each
 from tests.support.installed import ROOT
 from tests.support.invariants import text, verify, words
-from tests.support.postgres import Database as SharedDatabase, current_database
+from tests.support.postgres import Database as SharedDatabase, connect, current_database
 from tests.support.processes import Child
 from tests.support.stores import execute, is_postgres, postgres_only, rows_of, sqlite_only, url_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from psycopg import Connection
 
 A = text(words("base"))
 
@@ -199,6 +207,24 @@ def test_a_store_of_an_unknown_release_is_refused_and_left_alone(
         Store.open(url_of(file), create=create)
 
 
+@pytest.mark.parametrize("create", [True, False])
+@pytest.mark.parametrize(
+    ("statement", "found"),
+    [
+        ("DELETE FROM alembic_version", "no row"),
+        ("INSERT INTO alembic_version VALUES ('r0002')", "several rows"),
+    ],
+)
+def test_a_store_without_a_revision_or_with_two_is_refused_with_the_way_out(
+    file: Path, statement: str, found: str, create: bool
+) -> None:
+    made(file)
+    execute(file, statement)
+    message = rf"alembic_version has {found}: .* restore a backup, or write .*{HEAD} of this"
+    with unchanged(file), pytest.raises(StoreVersionError, match=message):
+        Store.open(url_of(file), create=create)
+
+
 def test_a_store_of_another_scheme_is_refused_and_left_alone(file: Path) -> None:
     made(file, shingle_size=3)
     message = r"DEDUP_SHINGLE_SIZE = 3, DEDUP_SCHEME = {}, .* DEDUP_SHINGLE_SIZE = 5"
@@ -287,6 +313,80 @@ def test_a_server_that_does_not_answer_is_an_error_at_once_without_the_password(
         Store.open(url)
     assert "\n" not in str(raised.value)
     assert "secret" not in str(raised.value)
+
+
+@pytest.fixture
+def crowded(postgres: SharedDatabase) -> Iterator[tuple[str, Connection]]:
+    """URL of a database that lets one session in, and that session."""
+    name, role = (f"{kind}_{uuid.uuid4().hex[:12]}" for kind in ("crowded", "role"))
+    administration = postgres.administration
+    administration.execute(f"CREATE ROLE {role} LOGIN PASSWORD '{role}'")
+    administration.execute(f"CREATE DATABASE {name} OWNER {role} CONNECTION LIMIT 1")
+    url = postgres.url.set(username=role, password=role, database=name)
+    session = connect(url)
+    yield url.render_as_string(hide_password=False), session
+    session.close()
+    administration.execute(f"DROP DATABASE {name} WITH (FORCE)")
+    administration.execute(f"DROP ROLE {role}")
+
+
+def test_who_opens_a_store_waits_for_a_free_connection(
+    crowded: tuple[str, Connection], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url, session = crowded
+    waits: list[float] = []
+
+    def wait(seconds: float) -> None:
+        waits.append(seconds)
+        if len(waits) == 3:
+            session.close()
+
+    monkeypatch.setattr("shingling.store.backends.base.time.sleep", wait)
+    with Store.open(url) as store:
+        assert [verdict.status for verdict in store.check([Page("a", A)])] == ["new"]
+    assert len(waits) >= 3
+
+
+def test_who_opens_a_store_gives_up_after_a_minute_without_a_free_connection(
+    crowded: tuple[str, Connection], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seconds = iter(range(0, 1000, 20))
+    monkeypatch.setattr("shingling.store.backends.base.time.monotonic", lambda: next(seconds))
+    monkeypatch.setattr("shingling.store.backends.base.time.sleep", lambda _: None)
+    with pytest.raises(StoreUnavailableError, match="too many connections") as raised:
+        Store.open(crowded[0])
+    assert f":{make_url(crowded[0]).password}@" not in str(raised.value)
+    assert 60 < next(seconds) <= 140
+
+
+@pytest.mark.parametrize("encoding", ["SQL_ASCII", "LATIN1"])
+def test_a_database_that_cannot_keep_every_text_is_refused(
+    postgres: SharedDatabase, encoding: str
+) -> None:
+    name = f"encoded_{uuid.uuid4().hex[:12]}"
+    postgres.administration.execute(
+        f"CREATE DATABASE {name} ENCODING '{encoding}' LC_COLLATE 'C' LC_CTYPE 'C'"
+        " TEMPLATE template0"
+    )
+    try:
+        url = postgres.url.set(database=name).render_as_string(hide_password=False)
+        with pytest.raises(StoreError, match=f"is in {encoding}, a store needs UTF8; .* CREATE"):
+            Store.open(url)
+    finally:
+        postgres.administration.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+def test_texts_get_through_whatever_encoding_clients_are_to_have(
+    postgres: SharedDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PGCLIENTENCODING", "LATIN1")
+    schema = postgres.schema(Path("/encoding"))
+    url = postgres.url.update_query_dict({"options": f"-csearch_path={schema}"})
+    with Store.open(url.render_as_string(hide_password=False)) as store:
+        store.check([Page("http://a.example/", text="Ω" * 9, title="日本語")])
+        [page] = store.find("http://a.example/")
+        assert page.title == "日本語"
+    postgres.drop(Path("/"))
 
 
 @pytest.mark.parametrize("create", [False, True])
