@@ -185,7 +185,7 @@ def _pattern(rule: UrlRule) -> str | None:
     node = rule.node.rstrip("/")
     between = f"{re.escape(node)}(?=[/?;]|$)" if node else ""
     slash = "" if kind in ("drop-parameter", "drop-path-parameter", *_OF_VALUES) else "/"
-    return rf"^https?://(?:www\.)?{re.escape(rule.site)}(?::\d+)?{between}{slash}{behind}"
+    return rf"^https?://(?:www\.)?{re.escape(rule.site)}(?::80|:443)?{between}{slash}{behind}"
 
 
 COMMANDS = (

@@ -30,7 +30,6 @@ from shingling.plugin.pipeline import DedupPipeline
 from shingling.plugin.settings import DedupSettings
 from shingling.plugin.waiting import ends_within
 from shingling.rules.reasons import Reason
-from shingling.store import site_of
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -98,8 +97,7 @@ class FetchMiddleware:
             return
         self._begin()
         try:
-            site = site_of(request.url)
-            await self._shared.known(site)
+            await self._shared.known(request.url)
             if self._skips:
                 await self._notes.wait_for_few()
             skip = await self._decide(request.url)
@@ -184,7 +182,7 @@ class FetchMiddleware:
         skip: Skip | None,
     ) -> None:
         try:
-            await self._shared.known(site_of(response.url))
+            await self._shared.known(response.url)
             opened = await self._shared.opened()
             extracted = None if opened is None else await opened[0].page(response)
             if extracted is None:

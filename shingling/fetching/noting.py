@@ -77,7 +77,7 @@ class _Output:
             self.has_item = self.has_item or one is not None
             return
         if self.response is not None:
-            mark(one, self.response.url)
+            mark(one, self.response)
         if len(self.links) >= MAX_LINKS or len(one.url) > _MAX_LINK_CHARS:
             return
         if one.url.startswith(("http://", "https://")):

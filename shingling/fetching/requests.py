@@ -13,8 +13,9 @@ from urllib.parse import urlsplit
 
 from scrapy.http.request import NO_CALLBACK
 
+from shingling.fetching.learning import site_name
+from shingling.fetching.learning.parts import split
 from shingling.plugin.items.carried import carries_data
-from shingling.store import site_of
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -25,23 +26,37 @@ _FROM_ELSEWHERE = "dedup_from_elsewhere"
 _SITEMAPS = (".xml", ".xml.gz")
 
 
-def mark(request: Request, page: str) -> None:
+def mark(request: Request, page: Response) -> None:
     """Mark a request that a callback has yielded, before it is scheduled.
 
     Args:
         request: to be marked.
-        page: URL of the page that it was found on.
+        page: that it was found on.
     """
     request.meta[_MARK] = _state(request)
-    if site_of(page) == site_of(request.url):
+    is_own = site_name(page.url) == site_name(request.url)
+    if is_own and not _has_parameters_from_elsewhere(request.url, page):
         request.meta.pop(_FROM_ELSEWHERE, None)
     else:
         request.meta[_FROM_ELSEWHERE] = True
 
 
+def _has_parameters_from_elsewhere(url: str, page: Response) -> bool:
+    """Whether a URL repeats a parameter of its page that another site may have made up."""
+    if page.request is None or not is_from_elsewhere(page.request):
+        return False
+    own, made_up = split(url), split(page.url)
+    return not own or not made_up or not {*made_up.query}.isdisjoint(own.query)
+
+
 def is_from_elsewhere(request: Request) -> bool:
-    """Whether the URL of a request was found on a page of another site, which may have made it."""
-    return request.meta.get(_FROM_ELSEWHERE) is True
+    """Whether another site has had a part in the URL of a request, which it may have made up.
+
+    It was found on a page of that site, or a URL of that site was redirected to it.
+    """
+    redirected = {site_name(url) for url in request.meta.get("redirect_urls", ())}
+    is_redirected = bool(redirected - {site_name(request.url)})
+    return is_redirected or request.meta.get(_FROM_ELSEWHERE) is True
 
 
 def _state(request: Request) -> list[Any]:

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from shingling.errors import ShinglingError
-from shingling.fetching.learning import UrlLearner
+from shingling.fetching.learning import UrlLearner, site_name
 from shingling.fetching.stored_rules import read_rules, save
 from shingling.fetching.waiting import MAX_WAIT_SECONDS
 from shingling.plugin.items.checking import NotStartedError
@@ -87,8 +87,11 @@ class SharedLearner:
         checker.tell = self.tell
         return opened
 
-    async def known(self, site: str) -> None:
-        """Wait until the rules of a site are read."""
+    async def known(self, url: str) -> None:
+        """Wait until the rules of the site of a URL are read."""
+        site = site_name(url)
+        if site is None:  # nothing is ever learned of it
+            return
         reading = self._reading.get(site)
         if reading is None or (reading.done() and not self.learner.is_known(site)):
             reading = self._reading[site] = detached_task(self._read_site(site))

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy.utils.request import request_from_dict
 
-from shingling.fetching.learning.learner import site_name
-from shingling.fetching.learning.parts import split
+from shingling.fetching.learning import site_name
 from shingling.plugin.waiting import detached_task
 
 if TYPE_CHECKING:
@@ -79,14 +78,14 @@ class SkippedRequests:
 
     def site_read(self, site: str) -> None:
         """Make requests that a job has skipped before it was paused, if their rules act no more."""
-        self._start(_site_name(f"http://{site}/"), None)
+        self._start(site, None)
 
     def unlearned(self, gone: Iterable[Contradiction]) -> None:
         """Make requests that were skipped by rules that do not hold any more."""
         for site in {one.site for one in gone}:
             self._start(site, {one.change for one in gone if one.site == site})
 
-    def _start(self, site: str | None, changes: set[str] | None) -> None:
+    def _start(self, site: str, changes: set[str] | None) -> None:
         if self._kept:
             task = detached_task(self._make_owed(site, changes))
             self._tasks.add(task)
@@ -97,7 +96,7 @@ class SkippedRequests:
             if number % _TRIED_AT_ONCE == 0:
                 await asyncio.sleep(0)
             one = self._kept.get(url)
-            if one is None or _site_name(url) != site or not self._is_owed(one, changes):
+            if one is None or site_name(url) != site or not self._is_owed(one, changes):
                 continue
             meta = {**one.request.meta, "dedup_fetch": True}
             assert self._crawler.engine is not None
@@ -156,9 +155,3 @@ class SkippedRequests:
         """What Scrapy keeps of the spider in the folder of its job."""
         state = getattr(self._crawler.spider, "state", None) if self._is_job else None
         return state if isinstance(state, dict) else {}
-
-
-def _site_name(url: str) -> str | None:
-    """Site of a URL as the learner names it."""
-    parts = split(url)
-    return parts and site_name(parts)

@@ -16,6 +16,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from scrapy import Request, Spider
 from scrapy.exceptions import UsageError
+from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
 from scrapy.settings import Settings
 
@@ -53,20 +54,39 @@ class Methods(Spider):
 
 def marked(url: str = URL, **given: Any) -> Request:
     request = Request(url, **given)
-    mark(request, URL)
+    mark(request, page(URL))
     return request
+
+
+def page(url: str, **given: Any) -> Response:
+    return Response(url, request=Request(url, **given))
 
 
 def test_a_request_knows_whether_another_site_has_made_up_its_url() -> None:
     request = Request(URL)
-    mark(request, "https://www.example.org/list")
+    mark(request, page("https://www.example.org/list"))
     assert not is_from_elsewhere(request)
-    mark(request, "https://elsewhere.example/")
+    mark(request, page("https://elsewhere.example/"))
     assert is_from_elsewhere(request)
     assert may_be_skipped(request)
     assert is_from_elsewhere(request.replace(url="https://example.org/redirected"))
-    mark(request, URL)  # a callback that hands on all metadata
+    mark(request, page(URL))  # a callback that hands on all metadata
     assert not is_from_elsewhere(request)
+    for url, is_own in (
+        ("https://www.example.org/old", True),
+        ("http://m.example.org/", True),
+        ("https://elsewhere.example/r", False),
+        ("https://example.org:8080/", False),
+    ):
+        assert is_from_elsewhere(Request(URL, meta={"redirect_urls": [url]})) is not is_own
+
+
+def test_what_a_page_repeats_of_a_url_that_another_site_has_made_up_is_made_up() -> None:
+    there = page("https://example.org/a?x=1&y=2", meta={"dedup_from_elsewhere": True})
+    for query, is_made_up in (("y=2", True), ("y=3&x=1", True), ("y=3", False), ("", False)):
+        request = Request(f"https://example.org/b?{query}")
+        mark(request, there)
+        assert is_from_elsewhere(request) is is_made_up
 
 
 def test_only_what_a_callback_has_asked_for_may_be_skipped() -> None:
@@ -328,7 +348,7 @@ def test_requests_that_would_repeat_a_page_are_skipped_until_they_would_not(
     assert int(first["downloader/request_method_count/POST"]) >= 3
     assert first["dedup/known_bodies"] == "0", "an item and its page are extracted once"
 
-    rules = project.dedup("rules", site.url.split("/")[2].split(":")[0], "--store", store_url)
+    rules = project.dedup("rules", site.url.split("/")[2], "--store", store_url)
     [rule] = [one for one in rules["rules"] if one["node"] == "/"]
     assert (rule["change"], rule["active"], rule["saved"]) == ("drop-parameter sid", True, skipped)
     assert rules["lost"]["lost"] == 0

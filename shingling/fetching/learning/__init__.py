@@ -8,7 +8,7 @@ pages again, `comparing` compares two, and `refetches` chooses which are fetched
 """
 
 from shingling.fetching.learning.changes import Change, read_change
-from shingling.fetching.learning.learner import UrlLearner
+from shingling.fetching.learning.learner import UrlLearner, site_name
 from shingling.fetching.learning.pages import (
     MAX_LINKS,
     Contradiction,
@@ -28,4 +28,5 @@ __all__ = [
     "UrlLearner",
     "UrlRule",
     "read_change",
+    "site_name",
 ]

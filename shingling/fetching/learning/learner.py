@@ -119,7 +119,7 @@ class UrlLearner:
         return (site.name, site.rules.reduce(parts)) if parts and site else None
 
     def _known_site(self, parts: Parts | None) -> SiteUrls | None:
-        return parts and self._sites.get(site_name(parts))
+        return parts and self._sites.get(_name_of(parts))
 
     def note(self, page: FetchedPage, skip: Skip | None = None) -> list[Contradiction]:
         """Learn from a fetched page.
@@ -134,7 +134,7 @@ class UrlLearner:
         parts = split(page.url)
         if parts is None:
             return []
-        name = site_name(parts)
+        name = _name_of(parts)
         site = self._site(name)
         before = site.pages
         found = site.note(_of_site(page, name), skip)
@@ -148,7 +148,7 @@ class UrlLearner:
         parts = split(page.url)
         if parts is None:
             return False
-        name = site_name(parts)
+        name = _name_of(parts)
         return self._site(name).would_lose(_of_site(page, name), skip)
 
     def refetches(self) -> list[str]:
@@ -198,20 +198,26 @@ def _of_site(page: FetchedPage, name: str) -> FetchedPage:
     """Leave out the URLs of other sites that were redirected to a page."""
     if not page.requested:
         return page
-    pairs = ((url, split(url)) for url in page.requested)
-    own = tuple(url for url, parts in pairs if parts is not None and site_name(parts) == name)
+    own = tuple(url for url in page.requested if site_name(url) == name)
     return replace(page, requested=own)
 
 
-def site_name(parts: Parts) -> str:
-    """Host without `www.`, `m.` and port."""
-    host = parts.host
-    if host.startswith("["):
-        return host[1:].partition("]")[0]
-    host = host.partition(":")[0].removeprefix("www.")
+def site_name(url: str) -> str | None:
+    """Site that a URL belongs to; None if the URL cannot be cut up."""
+    parts = split(url)
+    return parts and _name_of(parts)
+
+
+def _name_of(parts: Parts) -> str:
+    """Host without `www.` and `m.`, with a port that is not the usual one: another server."""
+    host, separator, port = parts.host.partition(":")
+    if "[" in host:  # an address of IPv6
+        return parts.host
+    host = host.removeprefix("www.")
     label, _, rest = host.partition(".")
     # `mobile.co.uk` is no alias of `co.uk`.
-    return rest if label in HOST_LABELS and _suffixes()(rest).domain else host
+    is_alias = label in HOST_LABELS and _suffixes()(rest).domain
+    return f"{rest if is_alias else host}{separator}{port}"
 
 
 @cache

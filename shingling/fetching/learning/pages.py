@@ -25,8 +25,8 @@ class FetchedPage:
         title: of the page.
         has_other_fields: whether its item differs in a field from that of a page with its text.
         has_changed: whether it has another text than in an earlier crawl.
-        is_from_elsewhere: whether its URL was found on a page of another site. It may be made up,
-            and teaches nothing.
+        is_from_elsewhere: whether another site has had a part in its URL. It may be made up, and
+            speaks for no change.
     """
 
     url: str

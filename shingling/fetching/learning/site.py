@@ -118,7 +118,7 @@ class SiteUrls:
         contradictions: list[Contradiction] = []
         pair = self._predicted(page, snapshot, skip) if skip else None
         if pair:
-            contradictions += self._check_prediction(pair)
+            contradictions += self._check_prediction(pair, page.is_from_elsewhere)
         if self.pages >= MAX_PAGES_OF_SITE:
             return contradictions
         # A URL that is redirected shows the page as well.
@@ -164,11 +164,13 @@ class SiteUrls:
             return None
         return self._comparison.pair(number, parts, snapshot, changes)
 
-    def _check_prediction(self, pair: Pair) -> list[Contradiction]:
+    def _check_prediction(self, pair: Pair, is_from_elsewhere: bool) -> list[Contradiction]:
         """Learn from a page that was predicted to repeat the earlier one."""
         likeness = self._comparison.likeness(pair)
         if likeness is Likeness.OTHER:
             return self._record_wrong_skip(pair)
+        if is_from_elsewhere:  # it may only speak against a rule
+            return []
         if likeness is Likeness.SAME:
             self._record_same(pair)
         self._postpone(pair, likeness, in_any_case=True)
