@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import re
 from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from shingling.rules.reasons import Reason
 
 MAX_MESSAGE_CHARACTERS = 2000
 REPAIR = "restore a backup, or run `scrapy dedup rebuild --decide`"
@@ -61,11 +65,11 @@ class ExtractionError(ShinglingError):
     """No main text could be extracted from a page.
 
     Args:
-        reason: short name, as in the stats `dedup/skipped/<reason>`.
+        reason: as in the stats `dedup/skipped/<reason>`.
         message: one line for people.
     """
 
-    def __init__(self, reason: str, message: str) -> None:
+    def __init__(self, reason: Reason, message: str) -> None:
         super().__init__(message)
         self.reason = reason
 
@@ -88,6 +92,28 @@ class StoreVersionError(StoreError):
 
 class RecordError(StoreError):
     """An exported store, or a record in it, is not valid."""
+
+
+class ArgumentError(ShinglingError, TypeError):
+    """An argument has a type that is not accepted."""
+
+
+def require_type(name: str, value: object, *accepted: type, hint: str = "") -> None:
+    """Check the type of an argument.
+
+    Args:
+        name: of the argument.
+        value: of it.
+        accepted: its types.
+        hint: what to do, in a few words.
+
+    Raises:
+        ArgumentError: it has another one.
+    """
+    if not isinstance(value, accepted):
+        names = " or ".join(kind.__name__ for kind in accepted)
+        message = f"{name} must be {names}, not {type(value).__name__}"
+        raise ArgumentError(f"{message}: {hint}" if hint else message)
 
 
 class PageError(StoreError, ValueError):

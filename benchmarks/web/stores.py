@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from shingling.store.model import Status
+
 
 PAGES_AT_ONCE = 20_000
 SITES = 2000  # the n-th has a share of about 1 / n of the pages
@@ -94,7 +96,8 @@ def _rows(
         words = 300 + int(rest[at, 3]) % 1200
         text_hash = rest[at, 1:3].tobytes()
         signature = Signature(minima[at], int(rest[at, 0]), text_hash, words, SCHEME.id)
-        status, original, resemblance = "new", None, None
+        original, resemblance = None, None
+        status: Status = "new"
         if is_duplicate[at] and len(ids) > 100:
             original = ids[
                 int(skewed[at] * 2000) % len(ids) if popular[at] else int(places[at] * len(ids))

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shingling.console.output import print_lines
-from shingling.plugin.settings import is_file_name, store_url
+from shingling.plugin.settings import store_url
 from shingling.rules import METHODS, Keys
 
 if TYPE_CHECKING:
@@ -25,11 +24,9 @@ def chosen_url(options: CommandOptions) -> str:
     """
     if not options.store:
         return options.settings.store_url
-    if not is_file_name(options.store):
-        return store_url(options.store)
-    from sqlalchemy import URL
+    from shingling.store import is_file_name, url_of_file
 
-    return URL.create("sqlite", database=str(Path.cwd() / options.store)).render_as_string()
+    return (url_of_file if is_file_name(options.store) else store_url)(options.store)
 
 
 def open_store(options: CommandOptions) -> Store:

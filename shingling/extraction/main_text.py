@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
-from shingling.errors import ExtractionError
-from shingling.extraction.extractors import BUILT_IN, Extracted, default_extractor
+from shingling.errors import ExtractionError, require_type
+from shingling.extraction.extractors import Extracted, default_extractor, find_extractor
 from shingling.extraction.html import Head, decode
 from shingling.extraction.parsed import is_enough, language_code, plain_title
-from shingling.rules import MAX_BYTES
+from shingling.rules import DEFAULT_EXTRACTOR, MAX_BYTES
 from shingling.rules.reasons import Reason
 from shingling.text import bounded, clean
 
@@ -199,8 +199,10 @@ def extract_head(
         return Head()
 
 
-def extract(html: bytes | str, url: str | None = None) -> str | None:
-    """Extract the main text of an HTML page by trafilatura; None if it has none.
+def extract(
+    html: bytes | str, url: str | None = None, *, extractor: str = DEFAULT_EXTRACTOR
+) -> str | None:
+    """Extract the main text of an HTML page, as a crawl does; None if it has none.
 
     None also for pages of more than 10 MB and for what is not HTML. The text depends on nothing
     but the arguments.
@@ -208,9 +210,17 @@ def extract(html: bytes | str, url: str | None = None) -> str | None:
     Args:
         html: the page; bytes are decoded by what the page declares, or else by a guess.
         url: where it came from; helps the extractor.
+        extractor: as `DEDUP_EXTRACTOR` names it.
+
+    Raises:
+        ArgumentError: `html` is something else.
+        SettingsError: there is no such extractor, or it cannot be imported.
     """
+    require_type("html", html, bytes, str)
+    chosen = find_extractor(extractor)
+    function = chosen.load()
     try:
-        return extract_page(html, url, parser=BUILT_IN["trafilatura"].load_parser()).text
+        return extract_page(html, url, parser=chosen.load_parser(), extractor=function).text
     except ExtractionError:
         return None
 

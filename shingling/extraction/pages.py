@@ -64,7 +64,7 @@ class Extraction:
     title: str | None = None
     language: str | None = None
     signature: Signature | None = None
-    reason: str | None = None
+    reason: Reason | None = None
 
     @property
     def text(self) -> str | None:

@@ -121,7 +121,7 @@ class ExtractionPool:
         self._slow: set[asyncio.Future[Any]] = set()  # pages, of those that are being extracted
         self._slow_turn = asyncio.Lock()
         self._slow_bytes = 0  # of pages that wait for the process of slow pages, or are in it
-        self._given_up: OrderedDict[bytes, str] = OrderedDict()  # reasons by body; the newest
+        self._given_up: OrderedDict[bytes, Reason] = OrderedDict()  # reasons by body; the newest
         self._has_warned = False  # of pages that need a process
         if not workers:
             self._do_without_processes()
@@ -242,7 +242,7 @@ class ExtractionPool:
             self._give_up(question, made.reason)
         return made
 
-    def _give_up(self, question: Question, reason: str) -> ExtractionError:
+    def _give_up(self, question: Question, reason: Reason) -> ExtractionError:
         """Remember the body of a page that is not to be tried again."""
         self._given_up[_key(question)] = reason
         if len(self._given_up) > _MAX_BODIES_GIVEN_UP:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import difflib
 import json
 import operator
-import os.path
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
@@ -291,11 +290,6 @@ def project_folder() -> Path:
     return Path(config).parent.absolute() if config else Path.cwd()
 
 
-def is_file_name(value: str) -> bool:
-    """Whether a store is named by the path of a file; with a colon, it may be half a URL."""
-    return ":" not in os.path.splitdrive(value)[1]
-
-
 def store_url(value: Any) -> str:
     """Database URL in which a relative SQLite path starts at the project's folder.
 
@@ -310,10 +304,10 @@ def store_url(value: Any) -> str:
         made = f"sqlite:///{project_folder() / plain[1]}"
         if _PLAIN_SQLITE.fullmatch(made):
             return made
+    from shingling.store import file_of, is_file_name, parse_url
+
     if is_file_name(value):
         raise StoreError(f"a file is written sqlite:///{value}")
-    from shingling.store import file_of, parse_url
-
     url = parse_url(value)
     path = file_of(url)
     if path is not None and not path.is_absolute():

@@ -22,6 +22,11 @@ class Reason(StrEnum):
         reason.advice = advice
         return reason
 
+    @classmethod
+    def named(cls, name: str | None) -> Self | None:
+        """Reason of a name; None if there is none."""
+        return None if name is None or name not in cls._value2member_map_ else cls(name)
+
     # Nothing was extracted.
     NO_MAIN_TEXT = "no_main_text", "name the field that holds their text in DEDUP_TEXT_FIELD"
     DATA_IN_SCRIPTS = (

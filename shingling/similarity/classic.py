@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import hashlib
 import zlib
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from shingling.errors import SchemeError
+from shingling.errors import SchemeError, require_type
 from shingling.rules import CLASSIC_HASHES
 from shingling.text import canonical_words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from shingling.text import Canonicaliser
 
@@ -53,6 +54,7 @@ def shingles(
     Raises:
         SchemeError: an argument is not accepted, or a language pack is not installed.
     """
+    require_type("text", text, Sequence)
     for name, value in (("size", size), ("step", step)):
         if type(value) is not int or value < 1:
             raise SchemeError(f"{name} {value!r} is not accepted: a whole number from 1 on")

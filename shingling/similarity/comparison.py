@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from shingling.errors import require_type
 from shingling.rules import MIN_WORDS_FOR_SIMHASH
 from shingling.similarity.common_runs import align, longest_common_run
 from shingling.similarity.cosines import DocumentFrequencies, Weighting, cosine
@@ -96,8 +97,11 @@ def compare(
             scheme's SimHash if it has one.
 
     Raises:
+        ArgumentError: a text is no string.
         SchemeError: the scheme asks for a language pack that is not installed.
     """
+    for name, text in (("a", a), ("b", b)):
+        require_type(name, text, str)
     scheme = scheme or Scheme()
     idf = scheme.simhash.idf
     weighting = weighting or Weighting(

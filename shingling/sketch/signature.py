@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shingling import kernel
-from shingling.errors import SignatureError
+from shingling.errors import SignatureError, require_type
 from shingling.sketch.minhash import AFFINE, FUNCTIONS, minima
 from shingling.sketch.scheme import Scheme
 from shingling.sketch.shingles import KEY, fingerprints, keyed_hashes, unit_hashes, word_hashes
@@ -111,8 +111,10 @@ def sign(text: str, scheme: Scheme = _DEFAULT) -> Signature:
         scheme: to sign under.
 
     Raises:
+        ArgumentError: the text is no string.
         SchemeError: the scheme needs a language pack that is not installed.
     """
+    require_type("text", text, str, hint="of a page, `extract` gives it, or None")
     plain = plain_text(scheme.canonical, text)
     if plain is None or not _kernel_signs(scheme):
         return sign_words(scheme.canonical.words(text), scheme, text)

@@ -9,8 +9,10 @@ from shingling.names import when_used
 if TYPE_CHECKING:
     from shingling.store.backends import (
         file_of as file_of,
+        is_file_name as is_file_name,
         parse_url as parse_url,
         shown_url as shown_url,
+        url_of_file as url_of_file,
     )
     from shingling.store.backends.base import (
         MAX_PAGES_PER_KEY as MAX_PAGES_PER_KEY,
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
         Page as Page,
         Review as Review,
         SplitText as SplitText,
+        Status as Status,
         StoredPage as StoredPage,
         StoreStatus as StoreStatus,
         Verdict as Verdict,
@@ -56,15 +59,18 @@ _MODULE_OF = {
     "RunRecord": "run_records",
     "STATUSES": "model",
     "SplitText": "model",
+    "Status": "model",
     "Store": "store",
     "StoreStatus": "model",
     "StoredPage": "model",
     "Verdict": "model",
     "file_of": "backends",
+    "is_file_name": "backends",
     "parse_url": "backends",
     "safe_url": "urls",
     "shown_url": "backends",
     "site_of": "urls",
+    "url_of_file": "backends",
 }
 
 __all__ = [*_MODULE_OF]

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from itertools import compress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from types import NoneType
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
-from shingling.errors import PageError
+from shingling.errors import PageError, require_type
 from shingling.rules.own_fields import OwnFields
 from shingling.rules.reasons import Reason
 from shingling.store.urls import safe_url
 from shingling.text import PreparedText, clean
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from shingling.arrays import Flags
     from shingling.rules.rules import Rules
     from shingling.sketch import Scheme, Signature
@@ -30,8 +30,11 @@ MAX_SCOPE_CHARACTERS = 512  # PostgreSQL has room for 2,704 bytes in an entry of
 _WHOLLY = 0.995  # containment from which on a page is wholly contained in another
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
-STATUSES = ("new", "exact", "near", "unchanged", "changed", "skipped")
-"""Every status of a verdict. A stored page stands as new, exact, near or skipped (short)."""
+Status: TypeAlias = Literal["new", "exact", "near", "unchanged", "changed", "skipped"]
+"""Status of a verdict. A stored page stands as new, exact, near or skipped (short)."""
+
+STATUSES: tuple[Status, ...] = get_args(Status)
+"""Every status of a verdict."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,7 @@ class Page:
             texts.
 
     Raises:
+        ArgumentError: a value has another type.
         PageError: `fetched` is not in the years 1 to 9999, or `scope` is too long.
     """
 
@@ -67,7 +71,7 @@ class Page:
     language: str | None = None
     scope: str = ""
     fetched: float | None = None
-    reason: str | None = None
+    reason: Reason | None = None
     body_key: bytes | None = None
     source: str | None = None
     prepared: PreparedText | None = field(default=None, compare=False, repr=False)
@@ -75,6 +79,8 @@ class Page:
     learns_template: bool = True
 
     def __post_init__(self) -> None:
+        for name, accepted in _ACCEPTED_TYPES.items():
+            require_type(name, getattr(self, name), *accepted)
         cleaned = {
             "url": safe_url(self.url),
             "source": None if self.source is None else safe_url(self.source),
@@ -98,6 +104,18 @@ class Page:
     def main_text(self) -> PreparedText | None:
         """The main text, prepared by whoever asks for it if nobody has done so."""
         return self.prepared if self.text is None else PreparedText(self.text)
+
+
+_ACCEPTED_TYPES: dict[str, tuple[type, ...]] = {
+    "url": (str,),
+    "text": (str, NoneType),
+    "title": (str, NoneType),
+    "language": (str, NoneType),
+    "scope": (str,),
+    "fetched": (float, int, NoneType),
+    "source": (str, NoneType),
+    "fields": (Mapping, OwnFields, NoneType),
+}
 
 
 class SplitText:
@@ -178,12 +196,12 @@ class Verdict:
             none.
     """
 
-    status: str
+    status: Status
     original: str | None = None
     resemblance: float | None = None
     containment: float | None = None
     page_id: int | None = None
-    reason: str | None = None
+    reason: Reason | None = None
     previous: float | None = None
     distance: int | None = None
     contains: str | None = None
@@ -222,8 +240,8 @@ class StoredPage:
     title: str | None
     language: str | None
     words: int
-    status: str
-    last_verdict: str
+    status: Status
+    last_verdict: Status
     original: str | None
     resemblance: float | None
     containment: float | None
@@ -231,7 +249,7 @@ class StoredPage:
     last_seen: datetime
     run: int | None
     source: str | None
-    reason: str | None = None
+    reason: Reason | None = None
     compared_with: str | None = None
     last_run: int | None = None
     fields: tuple[str, ...] = ()

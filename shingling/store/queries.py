@@ -75,6 +75,7 @@ def shown_pages(connection: Connection, query: Select[Any]) -> Iterator[StoredPa
 
 def _stored_page(row: RowMapping, connection: Connection) -> StoredPage:
     values = {name: row[name] for name in _SHOWN_NAMES}
+    values["reason"] = Reason.named(row["reason"])
     for name in ("first_seen", "last_seen"):
         values[name] = from_seconds(values[name])
     decided = None if row["rules"] is None else _rules(row["rules"])

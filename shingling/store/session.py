@@ -17,6 +17,7 @@ from shingling.errors import (
     StoreError,
     StoreVersionError,
     printable,
+    require_type,
 )
 from shingling.rules.rules import Rules
 from shingling.sketch import Scheme
@@ -148,8 +149,12 @@ class Session:
         """Check that a signature was made under the scheme of the store.
 
         Raises:
+            ArgumentError: it is no signature.
             SchemeError: it was made under another one.
         """
+        from shingling.sketch.signature import Signature  # whoever only looks needs none of it
+
+        require_type("signature", signature, Signature, hint="sign(text, store.scheme) makes one")
         if signature.scheme != self.scheme.id:
             raise SchemeError(
                 f"a signature of scheme {signature.scheme}, the store has {self.scheme.id}:"

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from sqlalchemy import func, select, text
 
-from shingling.errors import StoreError
+from shingling.errors import StoreError, require_type
 from shingling.rooms import offered
 from shingling.rules.rules import Rules
+from shingling.store.backends import is_file_name, url_of_file
 from shingling.store.known import read_text, signature_of
 from shingling.store.model import Group, Match, Page, Verdict
 from shingling.store.queries import (
@@ -28,7 +30,8 @@ from shingling.store.templates import SiteCache, Templates
 from shingling.store.urls import pasted_site, pasted_urls
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
+    from os import PathLike
 
     from shingling.admin.store_admin import StoreAdmin
     from shingling.rules.rules import RuleValues
@@ -59,7 +62,7 @@ class Store:
     @classmethod
     def open(
         cls,
-        url: str = "sqlite:///dedup.db",
+        url: str | PathLike[str] = "sqlite:///dedup.db",
         *,
         scheme: Scheme | None = None,
         rules: Rules | None = None,
@@ -73,7 +76,8 @@ class Store:
         refuses rules that this index does not serve.
 
         Args:
-            url: of the database; a relative SQLite path starts at the working directory.
+            url: of the database, or a SQLite file; a relative path starts at the working
+                directory.
             scheme: of the signatures; None: that of the store, or the default. An existing store
                 keeps the version of its scheme: sign with `Store.scheme`.
             rules: how pages are decided; None: the default rules.
@@ -90,6 +94,8 @@ class Store:
             SettingsError: a rule has a value that is not accepted, or `rules` was given too.
         """
         given = Rules.given(rules, single)
+        if not isinstance(url, str) or is_file_name(url):
+            url = url_of_file(url)
         return cls(Session.open(url, scheme=scheme, rules=given, create=create))
 
     def close(self) -> None:
@@ -119,7 +125,7 @@ class Store:
 
     def check(
         self,
-        batch: Sequence[Page],
+        batch: Page | Iterable[Page],
         threshold: float | None = None,
         *,
         rules: Rules | None = None,
@@ -133,7 +139,7 @@ class Store:
         has committed meanwhile is decided again.
 
         Args:
-            batch: pages; those without a signature are signed here.
+            batch: pages, or one; those without a signature are signed here.
             threshold: resemblance; None takes that of the rules.
             rules: how pages are decided; None takes those that the store was opened with.
             run: whose counts go up.
@@ -146,6 +152,7 @@ class Store:
             BandingError: the store's index does not find what the rules look for.
             SettingsError: the threshold is not accepted.
             SchemeError: a signature was made under another scheme.
+            ArgumentError: a page is something else.
             StoreUnavailableError: the database was locked or away for a minute.
             StoreError: it failed, or the store is being rebuilt; nothing of the batch is stored.
         """
@@ -154,14 +161,18 @@ class Store:
         rules = rules or self._session.rules
         if threshold is not None:
             rules = replace(rules, threshold=threshold)
+        require_type("batch", batch, Page, Iterable)
+        batch = [batch] if isinstance(batch, Page) else [*batch]
+        for page in batch:
+            require_type("page", page, Page, hint="Page(url, text) makes one")
         return check_batch(self._session, batch, rules, run=run, dry_run=dry_run)
 
-    def check_one(self, url: str, text: str, *, threshold: float | None = None) -> Verdict:
+    def check_one(self, url: str, text: str | None, *, threshold: float | None = None) -> Verdict:
         """Decide one text and insert it, as `check` does.
 
         Args:
             url: of the page.
-            text: its main text.
+            text: its main text, or None if it has none.
             threshold: resemblance; None takes that of the rules.
         """
         return self.check([Page(url=url, text=text)], threshold)[0]

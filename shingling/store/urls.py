@@ -6,6 +6,7 @@ import re
 from hashlib import blake2b
 from urllib.parse import quote, urlsplit
 
+from shingling.errors import require_type
 from shingling.text import bounded
 
 # User name and password: before an @ in the authority, even if the URL is wrong, because a
@@ -37,6 +38,7 @@ def safe_url(url: str) -> str:
     Its runs of combining marks are bounded like those of a text. A URL of more than 8192
     characters is cut off there, and ends with `#` and a 128-bit hash of the whole.
     """
+    require_type("url", url, str)
     url = url.strip()
     if "@" in url:
         whole = url.translate(_REMOVED_BY_BROWSERS)

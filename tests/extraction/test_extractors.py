@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from shingling import Reason
 from shingling.errors import ExtractionError, SettingsError
 from shingling.extraction.extractors import BUILT_IN, Extracted, find_extractor
 from shingling.extraction.html import EXTRACTION_VERSION
@@ -180,7 +181,7 @@ def test_a_main_text_is_signed_as_it_is_and_no_extractor_is_asked(
 @pytest.mark.parametrize(
     ("outcome", "reason"),
     [
-        (ExtractionError("paywall", "only a teaser"), "paywall"),
+        (ExtractionError(Reason.NOT_HTML, "only a teaser"), "not_html"),
         (ValueError("no"), "extraction_failed"),
         (RecursionError("no"), "extraction_failed"),
         (MemoryError("no"), "too_much_memory"),
@@ -193,7 +194,7 @@ def test_a_main_text_is_signed_as_it_is_and_no_extractor_is_asked(
     ],
 )
 def test_an_extractor_that_raises_finds_nothing_or_returns_something_else_is_a_reason(
-    monkeypatch: pytest.MonkeyPatch, outcome: Any, reason: str
+    monkeypatch: pytest.MonkeyPatch, outcome: Any, reason: Reason
 ) -> None:
     def extractor(html: str, url: str | None) -> Any:
         if isinstance(outcome, Exception):

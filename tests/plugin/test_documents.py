@@ -10,6 +10,7 @@ from itemadapter import ItemAdapter
 from scrapy.http import HtmlResponse, Request
 from scrapy.settings import Settings
 
+from shingling import Reason
 from shingling.plugin.items.documents import (
     Document,
     Kind,
@@ -94,9 +95,9 @@ def test_a_document_without_a_url_is_named_by_its_page_and_text() -> None:
 
 def test_items_without_response_are_compared_only_with_text_and_url() -> None:
     for source in (None, Source(None, is_only_item=True)):
-        assert chosen({"url": "/x"}, source, set()) == Skipped("no_content")
-        assert chosen({"text": TEXT}, source, set()) == Skipped("no_url")
-        assert chosen({"name": "x"}, source, set()) == Skipped("no_url")
+        assert chosen({"url": "/x"}, source, set()) == Skipped(Reason.NO_CONTENT)
+        assert chosen({"text": TEXT}, source, set()) == Skipped(Reason.NO_URL)
+        assert chosen({"name": "x"}, source, set()) == Skipped(Reason.NO_URL)
         own = chosen({"url": PAGE, "text": TEXT}, source, set())
         assert own == Document(Kind.ITEM, PAGE, text=TEXT)
 

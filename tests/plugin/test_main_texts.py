@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from shingling import Store, extract, sign
 from shingling.extraction.extractors import find_extractor
 from shingling.extraction.pages import Fetched, PageExtractor
 from shingling.sketch import Scheme
@@ -215,3 +216,16 @@ def test_the_key_of_a_body_is_that_of_all_that_decides_what_is_extracted() -> No
     elsewhere = Fetched(body, is_html=True, url="https://a.example/")
     assert PageExtractor(Scheme(3)).body_key(elsewhere) == keys[0]
     assert PageExtractor(Scheme(), find_extractor(_SAME)).body_key(pages[0]) is None
+
+
+def test_python_extracts_what_the_crawl_has_compared(project: Project, site: str) -> None:
+    project.crawl(*arguments(site), "-s", "DEDUP_ACTION=tag")
+    with Store.open(project.folder / "dedup.db") as store:
+        for path, page in PAGES.items():
+            text = extract(page, f"{site}{path}")
+            assert text is not None
+            assert text != extract(page, f"{site}{path}", extractor="trafilatura")
+            assert {match.resemblance for match in store.similar(sign(text, store.scheme))[:1]} == {
+                1
+            }
+            assert store.check_one(f"{site}{path}", text).status == "unchanged"

@@ -58,7 +58,8 @@ def signature(function: Any) -> str:
 
 def described(name: str, value: Any) -> Iterator[str]:
     if not inspect.isclass(value):
-        yield f"{name}{signature(value)}" if callable(value) else f"{name} = {value!r}"
+        is_function = inspect.isroutine(value)
+        yield f"{name}{signature(value)}" if is_function else f"{name} = {value!r}"
         return
     bases = [base.__name__ for base in value.__bases__ if base is not object]
     yield f"class {name}({', '.join(bases)})"

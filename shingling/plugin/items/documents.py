@@ -97,7 +97,7 @@ class Document:
 class Skipped(NamedTuple):
     """Why an item has no document that could be compared."""
 
-    reason: str
+    reason: Reason
 
 
 def choose_document(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shingling.errors import StoreError
@@ -9,7 +11,6 @@ from shingling.store.backends.secrets import Secrets, parse_database_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from sqlalchemy import URL
 
@@ -52,6 +53,18 @@ def parse_url(url: str) -> URL:
         )
     _backend_of(parsed).check_url(parsed)
     return parsed
+
+
+def is_file_name(place: str) -> bool:
+    """Whether a store is named by the path of a file; with a colon, it may be half a URL."""
+    return ":" not in os.path.splitdrive(place)[1]
+
+
+def url_of_file(path: str | os.PathLike[str]) -> str:
+    """URL of the store in a file; a relative path starts at the working directory."""
+    from sqlalchemy import URL
+
+    return URL.create("sqlite", database=str(Path.cwd() / path)).render_as_string()
 
 
 def file_of(url: URL) -> Path | None:

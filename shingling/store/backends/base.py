@@ -205,6 +205,7 @@ class Database(ABC):
         self._secrets = Secrets.of(url)
         self.where = self._secrets.shown
         self.alone = not self.several_writers
+        self._is_closed = False
         self._max_wait = MAX_WAIT_SECONDS  # until the database is available; then 0
         self.damage = Damage(self.where)
 
@@ -417,6 +418,8 @@ class Database(ABC):
     @contextmanager
     def _named_errors(self, *, again: bool = False) -> Iterator[None]:
         """Raise errors of the database as a `StoreError` of one line."""
+        if self._is_closed:
+            raise StoreError(f"{self.where}: the store is closed")
         try:
             yield
         except DBAPIError as error:
@@ -430,5 +433,6 @@ class Database(ABC):
             raise StoreError(f"{self.where}: {line}") from self._secrets.cause(error)
 
     def close(self) -> None:
-        """Close all connections."""
+        """Close all connections; the store cannot be used any more."""
         self.engine.dispose()
+        self._is_closed = True

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from shingling.rules.rules import Rules
     from shingling.store.decide.texts import Alike, Texts
     from shingling.store.index import Signed
+    from shingling.store.model import Status
     from shingling.store.schema.rows import Row
     from shingling.text import PreparedText
 
@@ -65,13 +66,13 @@ class Decision(NamedTuple):
         reason, candidates, distance, contains, template: as in `Verdict`.
     """
 
-    status: str
+    status: Status
     original: Row | None = None
     resemblance: float | None = None
     containment: float | None = None
     compared_with: Row | None = None
     fields: Sequence[str] = ()
-    reason: str | None = None
+    reason: Reason | None = None
     candidates: int = 0
     distance: int | None = None
     contains: str | None = None
@@ -94,7 +95,7 @@ class Choice:
     row: Row
     texts: Texts
     rules: Rules
-    reason: str | None = None
+    reason: Reason | None = None
     without_fields: Decision | None = None
 
     def same_text(
@@ -217,7 +218,7 @@ class Choice:
         return not fields
 
 
-def apart(row: Row, other: Row, alike: float, texts: Texts) -> str | None:
+def apart(row: Row, other: Row, alike: float, texts: Texts) -> Reason | None:
     """Why two pages are two documents by their titles, however alike they are; None if one.
 
     On one site, pages with other titles are one only if both are long, without the site's

@@ -92,7 +92,7 @@ def check_batch(
         if validation is not None:
             validation.look(batch)
         write_batch(batch)
-        counts = Counter(verdict.status for verdict in verdicts)
+        counts = Counter[str](verdict.status for verdict in verdicts)
         if batch.lookup.full:
             counts["full_keys"] = len(batch.lookup.full)
         if run is not None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from shingling.sketch import Signature
     from shingling.store.decide.batch import Batch, Candidates
-    from shingling.store.model import Page
+    from shingling.store.model import Page, Status
     from shingling.store.schema.rows import Row
 
 _NEWEST_DUPLICATES = 32  # of one original, that a page may be a copy of
@@ -103,7 +103,8 @@ def _fresh_for(
 
 def _unchanged(row: Row, last_run: int | None, now: int, batch: Batch) -> Verdict:
     """Decide a page that has the text that it had: again, if something else has changed."""
-    original, status = batch.groups.original(row), "unchanged"
+    original = batch.groups.original(row)
+    status: Status = "unchanged"
     decision = _standing(row, original, batch)
     if original is not row and _is_gone(original, last_run, batch):
         decision = batch.groups.make_original(row, decision, Reason.ORIGINAL_MISSING)
@@ -177,7 +178,7 @@ def _decide_again(row: Row, original: Row, now: int, batch: Batch) -> Decision:
 
 
 def _verdict(
-    row: Row, status: str, decision: Decision, batch: Batch, previous: float | None = None
+    row: Row, status: Status, decision: Decision, batch: Batch, previous: float | None = None
 ) -> Verdict:
     """Verdict on a page that was met."""
     row.last_verdict, row.rules_id = status, batch.rules_id

@@ -111,7 +111,7 @@ class Groups:
         self.regroup(members, {row.id}, originals)
         return members
 
-    def make_original(self, row: Row, decision: Decision, reason: str | None = None) -> Decision:
+    def make_original(self, row: Row, decision: Decision, reason: Reason | None = None) -> Decision:
         """Make a page the original of one that it would follow.
 
         That one was its duplicate before it changed: it was dropped, and perhaps never came out. If
@@ -137,8 +137,9 @@ class Groups:
 
     def by_review(self, row: Row, original: Row) -> Decision:
         """Decision that a page is a duplicate of an original, however alike they are."""
-        status = "exact" if row.text_hash == original.text_hash else "near"
-        return Decision(status, original, *self._texts.measure(row, original), reason=Reason.REVIEW)
+        same = row.text_hash == original.text_hash
+        measured = self._texts.measure(row, original)
+        return Decision("exact" if same else "near", original, *measured, reason=Reason.REVIEW)
 
     def promote_copy(self, row: Row, leaving: Collection[int]) -> None:
         """Have the oldest exact copy of a near-duplicate that leaves its group take over.

@@ -12,6 +12,7 @@ import numpy as np
 from sqlalchemy import BigInteger, Float, Integer, LargeBinary, Text
 
 from shingling.rules.own_fields import OwnFields, differing
+from shingling.rules.reasons import Reason
 from shingling.sketch import FUNCTIONS
 from shingling.store.model import FIRST_SECOND, LAST_SECOND, fetched_at
 from shingling.store.urls import safe_url, site_of
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from shingling.arrays import Minima
     from shingling.rules.rules import Rules
     from shingling.sketch import Signature
-    from shingling.store.model import Page
+    from shingling.store.model import Page, Status
 
 MINIMA_BYTES = 4 * FUNCTIONS
 HASH_BYTES = 16
@@ -52,6 +53,8 @@ LITTLE_ENDIAN = Stored(
     lambda minima: minima.astype("<u4", copy=False).tobytes(),
     lambda raw: np.frombuffer(raw, dtype="<u4"),
 )
+
+REASON = Stored(lambda reason: reason, Reason.named)
 
 
 class PageField(NamedTuple):
@@ -112,8 +115,8 @@ class Row:
     minima: Minima = _column(LargeBinary(MINIMA_BYTES), "signature", stored=LITTLE_ENDIAN)  # noqa: RUF009 (no default)
     simhash: int = _column(BigInteger(), "signature", stored=SIGNED)
     # Where the page stands: new, exact, near or skipped.
-    status: str = _column(Text(), "decision")
-    last_verdict: str = _column(Text(), "decision")
+    status: Status = _column(Text(), "decision")  # noqa: RUF009 (no default)
+    last_verdict: Status = _column(Text(), "decision")  # noqa: RUF009 (no default)
     # None: the page is an original.
     original_id: int | None = _column(ROW_ID, "decision", nullable=True)
     # To the page that decided: the original, or that of `compared_id`.
@@ -130,7 +133,7 @@ class Row:
     # The run that has met the page last, or GONE.
     last_run_id: int | None = _column(ROW_ID, nullable=True)
     # Why the page stands as it does: `Verdict.reason`.
-    reason: str | None = _column(Text(), "decision", nullable=True)
+    reason: Reason | None = _column(Text(), "decision", nullable=True, stored=REASON)  # noqa: RUF009 (no default)
     # The page that resemblance and containment are to, if it is not the original.
     compared_id: int | None = _column(ROW_ID, "decision", nullable=True)
     # By which rules the page was decided when it was met last.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -19,6 +20,9 @@ from tests.hostile.bombs import BOMBS
 from tests.hostile.growth import is_linear
 from tests.support.pages import article, html
 
+if TYPE_CHECKING:
+    from shingling import Reason
+
 MB = 1_000_000
 PAGE = html(article(1))
 REFUSED = ["", " without values", " between slashes", " of an unclosed tag"]
@@ -28,7 +32,7 @@ def decoded(name: str, size: int) -> str:
     return BOMBS[name](size).decode("utf-16" if name == "UTF-16" else "utf-8", "replace")
 
 
-def reason_of(page: str) -> str | None:
+def reason_of(page: str) -> Reason | None:
     try:
         check_markup(page)
     except ExtractionError as error:

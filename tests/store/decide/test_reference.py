@@ -12,7 +12,7 @@ from hypothesis import given, settings, strategies as st
 
 import shingling.store.decide.alike
 import shingling.store.templates
-from shingling import Page, Rules, Store, Verdict, sign
+from shingling import Page, Reason, Rules, Store, Verdict, sign
 from shingling.sketch import shingle_words, winnow
 from tests.support.invariants import (
     beginning,
@@ -30,6 +30,8 @@ from tests.support.stores import ENDINGS, both_databases, both_empty, emptied, u
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
     from pathlib import Path
+
+    from shingling.store.model import Status
 
 pytestmark = pytest.mark.usefixtures("few_recent", "nothing_learned")
 
@@ -240,7 +242,7 @@ class Dictionaries:
     def decide(self, page: Page) -> Verdict:
         main_text = page.text or ""
         if not main_text:
-            return Verdict("skipped", reason="no_main_text")
+            return Verdict("skipped", reason=Reason.NO_MAIN_TEXT)
         known, previous = self.pages.get((page.scope, page.url)), None
         self.led, self.leads_again, self.former = [], False, None
         if known is None:
@@ -265,7 +267,7 @@ class Dictionaries:
             status = "changed"
         return self.verdict(known, status, previous, reason)
 
-    def check_again(self, known: Known) -> tuple[str, None, str | None]:
+    def check_again(self, known: Known) -> tuple[Status, None, Reason | None]:
         """Decide a page whose text is the same: again, if that is by other rules now."""
         if known.decided_by == self.rules:
             return "unchanged", None, None
@@ -293,7 +295,7 @@ class Dictionaries:
         known.head, known.exact, self.leads_again = None, False, True
         self.regroup([one for one in followers if one is not known], [known])
 
-    def place(self, known: Known) -> tuple[str, str | None]:
+    def place(self, known: Known) -> tuple[Status, Reason | None]:
         self.was_placed, self.inner = True, None
         status, reason = self.place_whole(known)
         if status != "new" or self.rules.containment is None:
@@ -301,15 +303,15 @@ class Dictionaries:
         others = [other for other in self.scope(known.scope) if self.counts(other)]
         known.head = self.part_of(known, others, in_common, whole=True)
         if known.head is not None:
-            return "near", "piece"
+            return "near", Reason.PIECE
         self.inner = self.part_of(known, others, in_common, whole=False)
         return status, reason
 
-    def place_whole(self, known: Known) -> tuple[str, str | None]:
+    def place_whole(self, known: Known) -> tuple[Status, Reason | None]:
         barred = self.barred(known)
         for other in self.said(known, same=True):
             if other.top is not known and other.top not in barred and self.counts(other):
-                return self.follow(known, other.top), "review"
+                return self.follow(known, other.top), Reason.REVIEW
         others = [other for other in self.scope(known.scope) if other is not known]
         others = [other for other in others if other.top not in barred and self.counts(other)]
         count, is_exact = len(known.text.split()), self.rules.method == "exact"
@@ -325,15 +327,15 @@ class Dictionaries:
             known.head, known.exact = same[0].top, True
             return "exact", None
         if count < LEAST:
-            return "skipped", "short"
+            return "skipped", Reason.SHORT
         originals = [other for other in others if other.head is None]
         known.head = self.best(known, originals)
         if known.head:
             return "near", None
         kept = twins or [one for one in self.alike(known, originals) if known.is_another(one)]
-        return "new", "other_title" if kept else None
+        return "new", Reason.OTHER_TITLE if kept else None
 
-    def follow(self, known: Known, head: Known) -> str:
+    def follow(self, known: Known, head: Known) -> Status:
         known.head, known.exact = head, known.text == head.text
         return "exact" if known.exact else "near"
 
@@ -491,7 +493,11 @@ class Dictionaries:
         return min(found)[-1] if found else None
 
     def verdict(
-        self, known: Known, status: str, previous: float | None = None, reason: str | None = None
+        self,
+        known: Known,
+        status: Status,
+        previous: float | None = None,
+        reason: Reason | None = None,
     ) -> Verdict:
         head, twin = known.head, None
         if head is not None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from shingling import Page, Rules, Store, sign
+from shingling import Page, Reason, Rules, Store, sign
 from shingling.similarity import estimate
 from shingling.store import safe_url
 from tests.support.invariants import beginning, ending, jaccard, text, words
@@ -38,7 +38,7 @@ def one(store: Store, url: str, main_text: str | None, rules: Rules | None = Non
 
 @pytest.mark.parametrize("main_text", [None, "", "  \n", "?! … — \u200b"])
 def test_a_page_without_words_is_skipped_not_stored(store: Store, main_text: str | None) -> None:
-    [told] = store.check([Page("a", main_text, reason="not_html")])
+    [told] = store.check([Page("a", main_text, reason=Reason.NOT_HTML)])
     assert (told.status, told.reason) == ("skipped", "not_html")
     verdict = one(store, "a", main_text)
     assert (verdict.status, verdict.reason) == ("skipped", "no_main_text")
