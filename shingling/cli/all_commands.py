@@ -11,7 +11,9 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from shingling.cli import commands as own
+from shingling.console.options import alike
 from shingling.console.subcommand import HelpGroup, Subcommand
+from shingling.errors import message_line
 from shingling.rooms import offered
 
 if TYPE_CHECKING:
@@ -35,24 +37,51 @@ def _offered() -> Iterator[Subcommand]:
     return chain.from_iterable(offered("COMMANDS", "commands"))
 
 
-class CommandNames:
-    """The names of commands, as argparse asks for them: one, or all to list them in an error.
+class CommandAction(argparse._SubParsersAction):  # type: ignore[type-arg]  # generic in stubs only
+    """Finds the command that is named, and has its parser read what follows."""
 
-    Args:
-        add: adds the parser of a command; it is called when its name is met.
-    """
+    add: Callable[[Subcommand], None]
+    """Adds the parser of a command."""
 
-    def __init__(self, add: Callable[[Subcommand], None]) -> None:
-        self._add = add
+    def __init__(self, **how: Any) -> None:
+        super().__init__(**how)
+        self.choices = None  # type: ignore[assignment]  # a wrong name gets its answer here
 
-    def __contains__(self, name: str) -> bool:
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        """Have the parser of a command read its arguments, or say what is wrong with its name."""
+        name, *following = values
         command = find_command(name)
         if command is not None:
-            self._add(command)
-        return command is not None
+            self.add(command)
+            super().__call__(parser, namespace, values, option_string)
+            return
+        names = all_commands()
+        behind = next((one for one in following if one in names), None)
+        if behind is not None:  # the name is the value of an option
+            self.add(names[behind])
+            self._name_parser_map[behind].error("options stand behind the command")
+        likely = " or ".join(alike(name, names))
+        shown = f"did you mean {likely}?" if likely else f"the commands are {', '.join(names)}"
+        parser.error(message_line(f"there is no command {name!r}: {shown}"))
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(all_commands())
+    def refuse_rest(self, name: str, arguments: Sequence[str]) -> None:
+        """Print the usage of a command and what it does not take, and exit."""
+        accepted = self._name_parser_map[name]._option_string_actions
+        options = [one.partition("=")[0] for one in arguments if one.startswith("--")]
+        likely = [found for one in options for found in alike(one, accepted)[:1]]
+        cut = (one.partition("://") for one in arguments)  # a URL may hold a password
+        problem = " ".join(f"{scheme}{mark}..." if mark else scheme for scheme, mark, _ in cut)
+        if any(one in accepted for one in options):
+            problem += " (options stand behind the command)"
+        elif likely:
+            problem += f" (did you mean {' '.join(likely)}?)"
+        self._name_parser_map[name].error(message_line(f"unrecognized arguments: {problem}"))
 
 
 class HelpAction(argparse.Action):

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
-from shingling.errors import message_line
-
 if TYPE_CHECKING:
     from shingling.console.subcommand import Subcommand
 
@@ -40,22 +38,24 @@ class Command(ScrapyCommand):
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         """Add the sub-commands, each with Scrapy's own options as well."""
         # Only here: Scrapy calls this when it is `scrapy dedup` that runs.
-        from shingling.cli.all_commands import CommandNames, HelpAction
+        from shingling.cli.all_commands import CommandAction, HelpAction
         from shingling.console.subcommand import HelpGroup
 
-        commands = parser.add_subparsers(
+        commands: CommandAction = parser.add_subparsers(  # type: ignore[assignment]
+            action=CommandAction,
             dest="dedup_command",
             metavar="<command>",
             prog="scrapy dedup",
             help=argparse.SUPPRESS,  # the groups list them
         )
+        self._commands = commands
         groups = {title: parser.add_argument_group(title) for title in HelpGroup}
 
         def add(command: Subcommand) -> None:
             self._add_scrapys_options(command.add_parser(commands))
             groups[command.group]._group_actions.append(commands._choices_actions[-1])
 
-        commands.choices = CommandNames(add)  # type: ignore[assignment]  # a container will do
+        commands.add = add
         parser.add_argument(
             *("-h", "--help"),
             action=HelpAction,
@@ -89,15 +89,13 @@ class Command(ScrapyCommand):
         Raises:
             UsageError: left-over or missing arguments, which Scrapy's parser lets through.
         """
-        if args:
-            cut = (one.partition("://") for one in args)  # a URL may hold a password
-            shown = " ".join(f"{scheme}{mark}..." if mark else scheme for scheme, mark, _ in cut)
-            raise UsageError(message_line(f"unrecognized arguments: {shown}"), print_help=False)
         from shingling.cli.all_commands import all_commands, find_command
 
         if opts.dedup_command is None:
             names = ", ".join(all_commands())
             raise UsageError(f"a command is needed: {names}", print_help=False)
+        if args:
+            self._commands.refuse_rest(opts.dedup_command, args)
         command = find_command(opts.dedup_command)
         assert command is not None
         assert self.settings is not None

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from shingling.plugin.settings import DedupSettings
 
@@ -86,6 +86,31 @@ def text(value: str) -> str:
     except UnicodeEncodeError:
         raise ArgumentTypeError("takes text in the encoding of the terminal") from None
     return value
+
+
+def one_of(*accepted: str, **meant: str) -> Callable[[str], str]:
+    """Make the type of one of some words.
+
+    Args:
+        accepted: the words.
+        meant: what is probably meant by words that are not accepted.
+    """
+
+    def read(value: str) -> str:
+        if value in accepted:
+            return value
+        probably = meant.get(value.lower()) or " or ".join(alike(value, accepted))
+        hint = f" (did you mean {probably}?)" if probably else ""
+        raise ArgumentTypeError(f"takes {', '.join(accepted[:-1])} or {accepted[-1]}{hint}")
+
+    return read
+
+
+def alike(word: str, others: Iterable[str]) -> list[str]:
+    """Find the words that one may have been mistyped for, at most two, the likeliest first."""
+    from difflib import get_close_matches  # only after a mistake
+
+    return get_close_matches(word[:100], [*others], 2, 0.7)
 
 
 def whole_number(low: int, high: int = MAX_WHOLE_NUMBER) -> Callable[[str], int]:

@@ -13,6 +13,7 @@ from shingling.sketch import shingle_text
 from shingling.store.backends.base import entries_of
 from shingling.store.index import keys_of_sample
 from shingling.store.known import read_texts
+from shingling.store.run_records import is_active
 from shingling.store.schema.rows import row_from
 from shingling.store.schema.tables import (
     LIVE,
@@ -46,7 +47,6 @@ MAX_SECONDS = 30.0
 
 _PAGES_AT_ONCE = 500
 _ENTRIES_AT_ONCE = 1 << 21  # 32 MiB
-_ACTIVE_SECONDS = 600  # since a crawl has begun, or a page was seen
 
 
 class _TooSlowError(Exception):
@@ -103,13 +103,11 @@ def fit_index(session: Session, rules: Rules, run: int | None, show: Progress) -
 
 
 def _is_used(connection: Connection, run: int | None) -> bool:
-    """Whether another run has not ended, and something has happened in the last minutes."""
-    others = runs.c.finished.is_(None) & (runs.c.id != (run or 0))
-    started = connection.scalar(select(func.max(runs.c.started)).where(others))
-    if started is None:
-        return False
-    seen = connection.scalar(select(func.max(pages.c.last_seen))) or 0
-    return max(int(started), int(seen)) > time.time() - _ACTIVE_SECONDS
+    """Whether another run has not ended, and has written something in the last minutes."""
+    written = func.coalesce(runs.c.finished, runs.c.started)
+    others = runs.c.outcome.is_(None) & (runs.c.id != (run or 0))
+    last = connection.scalar(select(func.max(written)).where(others))
+    return last is not None and is_active(last)
 
 
 def index_all(

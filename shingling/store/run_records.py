@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, RowMapping
 
     from shingling.store.schema.checks import Check
+
+_ACTIVE_SECONDS = 600  # since a run has begun, or has written something
 
 _RUN: dict[str, Check] = {
     "spider": checks.STRING,
@@ -38,10 +41,12 @@ class RunRecord:
         id: its number.
         spider: name of the spider; `import` and `bulk` for those commands.
         started, finished: None if it has not ended.
-        outcome: why it ended.
+        outcome: why it ended; None if it has not, or was killed.
         counts: verdicts by their status, `full_keys` that were met, items that were not compared by
             their reason (`skipped_short`), requests that were not made (`fetch_skipped`).
         settings: those that it ran with.
+        state: the outcome; without one, `running` if it has written something in the last ten
+            minutes, else `did not end`.
     """
 
     id: int
@@ -51,11 +56,17 @@ class RunRecord:
     outcome: str | None
     counts: dict[str, int]
     settings: dict[str, Any]
+    state: str
 
     def as_dict(self) -> dict[str, Any]:
         """Run with times in ISO 8601."""
         finished = None if self.finished is None else self.finished.isoformat()
         return {**asdict(self), "started": self.started.isoformat(), "finished": finished}
+
+
+def is_active(written: int) -> bool:
+    """Whether a run that has no outcome, and has written something then, may be under way."""
+    return written > time.time() - _ACTIVE_SECONDS
 
 
 def list_runs(
@@ -66,21 +77,18 @@ def list_runs(
     if before is not None:
         query = query.where(runs.c.id < before)
     found = map(run_values, connection.execute(query).mappings())
-    return [
-        RunRecord(
-            **{
-                **values,
-                "started": from_seconds(values["started"]),
-                "finished": _time(values["finished"]),
-            }
-        )
-        for values in found
-        if values is not None
-    ]
+    return [_record(values) for values in found if values is not None]
 
 
-def _time(seconds: int | None) -> datetime | None:
-    return None if seconds is None else from_seconds(seconds)
+def _record(values: dict[str, Any]) -> RunRecord:
+    started, written = values["started"], values["finished"]
+    has_ended = written is not None and values["outcome"] is not None
+    state = "running" if is_active(written or started) else "did not end"
+    times = {
+        "started": from_seconds(started),
+        "finished": from_seconds(written) if has_ended else None,
+    }
+    return RunRecord(**{**values, **times, "state": values["outcome"] or state})
 
 
 def run_values(row: RowMapping | Mapping[str, Any]) -> dict[str, Any] | None:

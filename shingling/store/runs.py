@@ -55,11 +55,11 @@ def insert_run(
 def end_run(connection: Connection, run: Run, outcome: str) -> None:
     """Record that a run has ended, and why, and count its verdicts."""
     write_counts(connection, run.id, run.counts)
-    ended = {"finished": int(time.time()), "outcome": clean(outcome)}
-    connection.execute(update(runs).where(runs.c.id == run.id).values(ended))
+    connection.execute(update(runs).where(runs.c.id == run.id).values(outcome=clean(outcome)))
     count_verdicts(connection, run.id)
 
 
 def write_counts(connection: Connection, run: int, counts: Counter[str]) -> None:
-    """Record what a run has counted so far."""
-    connection.execute(update(runs).where(runs.c.id == run).values(counts=json.dumps(dict(counts))))
+    """Record what a run has counted so far, and when."""
+    written = {"counts": json.dumps(dict(counts)), "finished": int(time.time())}
+    connection.execute(update(runs).where(runs.c.id == run).values(written))

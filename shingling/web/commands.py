@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentTypeError
+from errno import EADDRINUSE
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,6 +44,13 @@ def _serve(options: CommandOptions) -> int:
         serve(stores, name, (options.host, options.port), announce, read_only=options.read_only)
     except UnicodeError:
         raise UsageError("argument --host: takes an address or a name") from None
+    except OSError as error:
+        if error.errno != EADDRINUSE:
+            raise
+        taken = (
+            f"port {options.port} is in use, perhaps by another serve: --port 0 takes a free one"
+        )
+        raise ShinglingError(taken) from None
     return FOUND
 
 

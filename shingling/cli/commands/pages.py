@@ -14,6 +14,7 @@ from shingling.console.options import (
     MAX_WHOLE_NUMBER,
     flag,
     limit,
+    one_of,
     option,
     text,
     time,
@@ -101,7 +102,7 @@ def _print_runs(runs: list[RunRecord]) -> None:
                 str(run.id),
                 run.spider,
                 f"{run.started:%Y-%m-%d %H:%M:%S}",
-                run.outcome or "did not end",
+                run.state,
                 ", ".join(f"{run.counts[one]} {one}" for one in STATUSES if one in run.counts),
             )
             for run in runs
@@ -292,8 +293,15 @@ COMMANDS = (
         options=(
             option(
                 "--status",
-                choices=["new", "exact", "near", "unchanged", "changed", "skipped"],
-                help="present status of a page, or its last verdict; with --run, that of the run",
+                metavar="STATUS",
+                type=one_of(
+                    *("new", "exact", "near", "unchanged", "changed", "skipped"),
+                    dropped="near or exact",
+                    duplicate="near or exact",
+                    original="new",
+                ),
+                help="present status of a page, or its last verdict; with --run, that of the run:"
+                " new, exact, near, unchanged, changed or skipped",
             ),
             _SITE,
             option("--title", metavar="WORDS", type=text, help="words in their titles"),

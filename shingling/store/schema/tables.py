@@ -60,7 +60,7 @@ runs = Table(
     Column("id", ROW_ID, primary_key=True),
     Column("spider", Text, nullable=False),
     Column("started", BigInteger, nullable=False),  # times are seconds since 1970, UTC
-    Column("finished", BigInteger),
+    Column("finished", BigInteger),  # until there is an outcome: when it last wrote
     Column("outcome", Text),  # why it ended; NULL while it runs or after a crash
     Column("counts", Text, nullable=False),  # JSON: pages by verdict
     Column("settings", Text, nullable=False),  # JSON
