@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
 from functools import partial
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import HTMLResponse, RedirectResponse
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from shingling.errors import ShinglingError, StoreUnavailableError
 from shingling.web.data import ENDINGS, View, data_response
-from shingling.web.guard import Guard, is_equal
+from shingling.web.guard import STATIC, Guard, is_equal
 from shingling.web.lists import (
     MAX_ROWS,
     asked_of,
@@ -58,6 +62,15 @@ _HEADINGS = {
 }
 
 
+def _static_version() -> str:
+    """Mark of the files below `static`, with which browsers keep them."""
+    folder = files("shingling.web").joinpath("static")
+    digest = hashlib.sha256()
+    for file in sorted(folder.iterdir(), key=lambda one: one.name):
+        digest.update(file.read_bytes())
+    return digest.hexdigest()[:16]
+
+
 class _Application:
     """What all answers share."""
 
@@ -75,6 +88,7 @@ class _Application:
             read_only=read_only,
             store_name=store_name,
             version=version,
+            static_version=_static_version(),
         )
 
     def routes(self) -> list[Route | Mount]:
@@ -107,7 +121,7 @@ class _Application:
             Route("/review", self._review, methods=["POST"]),
             Route("/undo", self._undo, methods=["POST"]),
             Route("/threshold", self._try_threshold, methods=["POST"]),
-            Mount("/static", StaticFiles(packages=[("shingling.web", "static")])),
+            Mount(STATIC, StaticFiles(packages=[("shingling.web", "static")])),
         ]
 
     def problem(self, status: int, message: str, back: str = "/groups") -> Response:
@@ -147,6 +161,8 @@ class _Application:
             raise RequestError("this page is no list: ask for it as .json", 404)
         if ending:
             data = {field: values[field] for field in view.names}
+            if data.get("next"):
+                data["next"] = self._access.proxy.root + data["next"]
             return data_response(data, ending, name)
         asked = [(field, value) for field, value in query.items() if field != "decided"]
         values["address"] = link(f"/{name}", asked)
@@ -220,8 +236,12 @@ class _Application:
         decided = self._decisions.get(read(query, "decided", whole_number))
         asked = asked_of(query if name in _OF_GROUPS else {})
         shown = {"decided": decided, "here": f"/{name}", "asked": asked, "query": query, **values}
-        template = self._templates.get_template(f"{name}.html")
-        return HTMLResponse(template.render(shown), status_code=status)
+        page = self._templates.get_template(f"{name}.html").render(shown)
+        if root := self._access.proxy.root:
+            for attribute in ("href", "src", "action"):
+                # What pages say has no such quote: it is escaped.
+                page = page.replace(f'{attribute}="/', f'{attribute}="{root}/')
+        return HTMLResponse(page, status_code=status)
 
 
 def make_app(
@@ -241,5 +261,7 @@ def make_app(
         ShinglingError: application.refused,
         Exception: application.failed,
     }
-    made = Starlette(routes=application.routes(), exception_handlers=handlers)
+    # Sizes tell nothing to other sites, to which a browser sends no cookie from here.
+    zipped = Middleware(GZipMiddleware, minimum_size=1000, compresslevel=4)
+    made = Starlette(routes=application.routes(), middleware=[zipped], exception_handlers=handlers)
     return Guard(made, access, application.problem)

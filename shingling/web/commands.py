@@ -7,6 +7,7 @@ from argparse import ArgumentTypeError
 from errno import EADDRINUSE
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from scrapy.exceptions import UsageError
 
@@ -28,6 +29,7 @@ def _serve(options: CommandOptions) -> int:
     if not options.host:  # sockets take it for every address
         raise UsageError("argument --host: takes an address or a name")
     require("web", "the server", "jinja2", "starlette", "uvicorn", error=ShinglingError)
+    from shingling.web.guard import Proxy
     from shingling.web.serving import serve
     from shingling.web.store_threads import StoreThreads
 
@@ -41,7 +43,14 @@ def _serve(options: CommandOptions) -> int:
         sys.stdout.flush()  # a reader of a pipe wants it now
 
     try:
-        serve(stores, name, (options.host, options.port), announce, read_only=options.read_only)
+        serve(
+            stores,
+            name,
+            (options.host, options.port),
+            announce,
+            read_only=options.read_only,
+            proxy=Proxy(options.proxy_host or "", options.root_path),
+        )
     except UnicodeError:
         raise UsageError("argument --host: takes an address or a name") from None
     except OSError as error:
@@ -52,6 +61,23 @@ def _serve(options: CommandOptions) -> int:
         )
         raise ShinglingError(taken) from None
     return FOUND
+
+
+def _root_path(value: str) -> str:
+    """Take the path below which a proxy shows the pages."""
+    path = value.rstrip("/")
+    first, *parts = path.split("/")
+    if first or quote(path) != path or {"", ".", ".."} & {*parts}:
+        raise ArgumentTypeError("takes a path such as /dedup")
+    return path
+
+
+def _origin(value: str) -> str:
+    """Take the name of a proxy: with https, unless it says http."""
+    scheme, _, name = value.lower().rpartition("://")
+    if scheme not in ("", "http", "https") or not name or quote(name, ":[]") != name:
+        raise ArgumentTypeError("takes a name such as crawler.example, or http://crawler.example")
+    return f"{scheme or 'https'}://{name}"
 
 
 def _file(value: str) -> str:
@@ -116,6 +142,20 @@ COMMANDS = (
                 default=_LOOPBACK,
                 help="address to listen on; any but this machine's own asks for a token"
                 f" (default: {_LOOPBACK})",
+            ),
+            option(
+                "--root-path",
+                metavar="PATH",
+                type=_root_path,
+                default="/",
+                help="path below which a proxy shows it, such as /dedup",
+            ),
+            option(
+                "--proxy-host",
+                metavar="NAME",
+                type=_origin,
+                help="name by which browsers reach that proxy (https, unless it begins with"
+                " http://); it asks for a token",
             ),
             flag("--read-only", "show, and accept no reviews"),
         ),

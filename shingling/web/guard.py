@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 import secrets
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
@@ -30,14 +30,30 @@ _HEADERS = {
     "referrer-policy": "same-origin",
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
-    "cache-control": "no-store",
 }
+STATIC = "/static/"
+_KEPT = "private, max-age=31536000, immutable"
 TOKEN_PARAMETER = "token"  # noqa: S105 (its name, not a token)
 
 
 def is_equal(given: str, secret: str) -> bool:
     """Whether a secret was given; how long that takes does not tell how much of it was right."""
     return secrets.compare_digest(given.encode(), secret.encode())
+
+
+class Proxy(NamedTuple):
+    """Where a proxy shows the application.
+
+    Args:
+        origin: scheme, name and port in the address that browsers open; "" for our own.
+        root: path before those of our pages, such as `/dedup`; "" for none.
+    """
+
+    origin: str = ""
+    root: str = ""
+
+
+_NO_PROXY = Proxy()
 
 
 @dataclass(frozen=True)
@@ -51,6 +67,7 @@ class Access:
         port: that it listens on.
         token: that the first request must have; None if only this machine can connect.
         form_token: that every form has, so that other sites cannot send one.
+        proxy: that shows it to others.
     """
 
     hosts: frozenset[str]
@@ -58,11 +75,16 @@ class Access:
     any_address: bool = False
     token: str | None = None
     form_token: str = field(default_factory=lambda: secrets.token_urlsafe(32))
+    proxy: Proxy = _NO_PROXY
 
     @property
     def cookie(self) -> str:
         """Name of the cookie that holds the token: cookies do not know of ports."""
         return f"dedup_{self.port}"
+
+    def is_ours(self, origin: str, host: str) -> bool:
+        """Whether an Origin header is one of our own pages, in a request to a host."""
+        return origin in (f"http://{host}", self.proxy.origin or f"https://{host}")
 
     def is_for_us(self, host: str) -> bool:
         """Whether a Host header names this application."""
@@ -94,10 +116,20 @@ class Guard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or hand it on."""
+        root, path = self.access.proxy.root, scope["path"]
+        if root and path.startswith(f"{root}/"):  # some proxies take it away, some do not
+            path = path.removeprefix(root)
+            scope = {**scope, "path": path}
+        is_file = path.startswith(STATIC) and scope["query_string"]  # it has the file's version
 
         async def send_guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(_HEADERS)
+                headers = MutableHeaders(scope=message)
+                headers.update(_HEADERS)
+                is_kept = is_file and message["status"] == 200
+                headers["cache-control"] = _KEPT if is_kept else "no-store"
+                if headers.get("location", "").startswith("/"):
+                    headers["location"] = root + headers["location"]
             await send(message)
 
         answer = self._answer(Request(scope)) if scope["type"] == "http" else None
@@ -113,7 +145,8 @@ class Guard:
             return self._let_in(request, token)
         if request.method not in ("GET", "HEAD"):
             origin, site = headers.get("origin"), headers.get("sec-fetch-site")
-            if origin not in (None, f"http://{hosts[0]}") or site not in (None, "same-origin"):
+            is_ours = origin is None or self.access.is_ours(origin, hosts[0])
+            if not is_ours or site not in (None, "same-origin"):
                 return self.refuse(403, "Another site sent this form; nothing was changed.")
         return None
 
@@ -128,5 +161,11 @@ class Guard:
         # A path of our own, never `//elsewhere`.
         path = "/" + request.scope["path"].lstrip("/\\")
         answer = RedirectResponse(link(path, rest), status_code=303)
-        answer.set_cookie(self.access.cookie, token, httponly=True, samesite="strict")
+        answer.set_cookie(
+            *(self.access.cookie, token),
+            path=f"{self.access.proxy.root}/",
+            secure=self.access.proxy.origin.startswith("https:"),
+            httponly=True,
+            samesite="strict",
+        )
         return answer

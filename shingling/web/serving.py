@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import uvicorn
 
 from shingling.web.app import make_app
-from shingling.web.guard import TOKEN_PARAMETER, Access
+from shingling.web.guard import TOKEN_PARAMETER, Access, Proxy
 from shingling.web.shown import link
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ def serve(
     announce: Callable[[str], None],
     *,
     read_only: bool,
+    proxy: Proxy,
 ) -> None:
     """Serve a store until the process is interrupted.
 
@@ -37,6 +38,7 @@ def serve(
         where: address or name to listen on, and port; 0 takes a free one.
         announce: is told the address to open, once it can be opened.
         read_only: whether reviews are refused.
+        proxy: that shows it to others.
 
     Raises:
         OSError: the address cannot be bound.
@@ -47,7 +49,7 @@ def serve(
     socket.getaddrinfo(*where, family)
     with socket.create_server(where, family=family) as listening:
         port = listening.getsockname()[1]
-        access = access_at(host, port)
+        access = access_at(host, port, proxy)
         config = uvicorn.Config(
             make_app(stores, access, store_name, read_only=read_only),
             access_log=False,
@@ -58,7 +60,7 @@ def serve(
             server_header=False,
             timeout_graceful_shutdown=_SECONDS_FOR_LAST_ANSWERS,
         )
-        address = f"http://{_in_url(host)}:{port}/"
+        address = f"{proxy.origin or f'http://{_in_url(host)}:{port}'}{proxy.root}/"
         announce(link(address, [(TOKEN_PARAMETER, access.token)]))
         try:
             uvicorn.Server(config).run(sockets=[listening])
@@ -68,8 +70,8 @@ def serve(
             stores.close()
 
 
-def access_at(host: str, port: int) -> Access:
-    """Who may use what listens there: without a token only this machine."""
+def access_at(host: str, port: int, proxy: Proxy) -> Access:
+    """Who may use what listens there: without a token only this machine, and by no proxy."""
     names = {f"{_in_url(host)}:{port}".lower(), f"localhost:{port}"}
     try:
         address = ipaddress.ip_address(host)
@@ -79,8 +81,10 @@ def access_at(host: str, port: int) -> Access:
         is_local, is_any = address.is_loopback, address.is_unspecified
     if is_any:
         names.add(f"{socket.gethostname().lower()}:{port}")
-    token = None if is_local else secrets.token_urlsafe(32)
-    return Access(frozenset(names), port, any_address=is_any, token=token)
+    if proxy.origin:
+        names.add(proxy.origin.partition("://")[2])
+    token = None if is_local and not proxy.origin else secrets.token_urlsafe(32)
+    return Access(frozenset(names), port, any_address=is_any, token=token, proxy=proxy)
 
 
 def _in_url(host: str) -> str:

@@ -11,7 +11,7 @@ from urllib.parse import urlencode, urlsplit
 import pytest
 
 from shingling import Store
-from shingling.web.guard import CONTENT_SECURITY_POLICY
+from shingling.web.guard import CONTENT_SECURITY_POLICY, Proxy
 from shingling.web.serving import access_at
 from shingling.web.shown import cut, visible, web_link
 from tests.support.processes import PATIENCE
@@ -162,7 +162,8 @@ def test_another_address_asks_for_a_token_and_read_only_takes_no_reviews(tmp_pat
     ],
 )
 def test_only_loopback_needs_no_token(host: str, is_open: bool) -> None:
-    assert (access_at(host, 8642).token is None) is is_open
+    assert (access_at(host, 8642, Proxy()).token is None) is is_open
+    assert access_at(host, 8642, Proxy("https://crawler.example")).token is not None
 
 
 def test_what_is_not_to_be_seen_is_shown_as_an_escape() -> None:

@@ -1,0 +1,120 @@
+"""The server behind a proxy, and how much of an answer is sent."""
+
+from __future__ import annotations
+
+import gzip
+import http.client
+import json
+import re
+import socket
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode, urlsplit
+
+import pytest
+
+from shingling import Store
+from tests.support.commands import dedup_command
+from tests.support.processes import PATIENCE
+from tests.web.conftest import Served, serving
+from tests.web.stores import fill_with_news
+from tests.web.test_requests import PAIR, ask, fields_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NAME = "crawler.example"
+
+
+def free_port() -> str:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        return str(taken.getsockname()[1])
+
+
+def test_a_named_proxy_shows_every_page_below_its_path(tmp_path: Path) -> None:
+    port = free_port()
+    options = ("--port", port, "--root-path", "/dedup/", "--proxy-host", NAME)
+    with serving(tmp_path / "news", fill_with_news, *options) as shown:
+        parts = urlsplit(shown.address)
+        assert (parts.scheme, parts.netloc, parts.path) == ("https", NAME, "/dedup/")
+        behind = Served(shown.store, f"http://127.0.0.1:{port}")
+        assert ask(behind, "/groups", Host=NAME)[0] == 403  # others can connect
+
+        status, headers, _ = ask(behind, f"/dedup/?{parts.query}", Host=NAME)
+        assert (status, headers["location"]) == (303, "/dedup/")
+        cookie, _, how = headers["set-cookie"].partition("; ")
+        assert {*how.split("; ")} == {"HttpOnly", "Path=/dedup/", "SameSite=strict", "Secure"}
+        as_sent: dict[str, Any] = {"Host": NAME, "Cookie": cookie}
+        _, headers, _ = ask(behind, "/dedup/", **as_sent)
+        assert headers["location"] == "/dedup/groups"
+
+        seen, waiting = set(), {"/dedup/groups"}
+        while waiting:
+            seen.add(path := waiting.pop())
+            status, _, page = ask(behind, path, **as_sent)
+            assert status == 200, path
+            if "/static/" not in path and ".json" not in path and ".csv" not in path:
+                found = re.findall(r' (?:href|src)="([^"#]+)', page.replace("&amp;", "&"))
+                ours = {one for one in found if not one.startswith("https://")}
+                assert all(one.startswith("/dedup/") for one in ours), (path, ours)
+                waiting |= {one for one in ours if one.count("?") < 2} - seen
+        assert len(seen) > 30
+
+        _, _, data = ask(behind, "/dedup/groups.json?size=1", **as_sent)
+        assert json.loads(data)["next"].startswith("/dedup/groups.json?size=1&after=")
+        pair = f"/pair?{urlencode(PAIR)}"
+        page = ask(behind, f"/dedup{pair}", **as_sent)[2]
+        # Some proxies take the path away.
+        assert fields_of(ask(behind, pair, **as_sent)[2], "/dedup/review") == fields_of(
+            page, "/dedup/review"
+        )
+        form = {**fields_of(page, "/dedup/review"), "answer": "same"}
+        for origin in ("https://evil.example", f"http://{NAME}.evil", "null", ""):
+            assert ask(behind, "/dedup/review", form, Origin=origin, **as_sent)[0] == 403
+        # Some proxies hand on their own name, some that of the server.
+        for host in (NAME, f"127.0.0.1:{port}"):
+            sent = {**as_sent, "Host": host, "Origin": f"https://{NAME}"}
+            status, headers, page = ask(behind, "/dedup/review", form, **sent)
+            assert (status, headers["location"][:7]) == (303, "/dedup/"), page
+            form = {**form, **fields_of(ask(behind, pair, **as_sent)[2], "/dedup/review")}
+        with Store.open(shown.store) as store:
+            assert len(store.admin.reviews()) == 1
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("--root-path", "dedup"),
+        ("--root-path", "//evil.example"),
+        ("--root-path", "/a/../b"),
+        ("--root-path", '/"><script>'),
+        ("--proxy-host", "ftp://crawler.example"),
+        ("--proxy-host", "crawler.example/dedup"),
+        ("--proxy-host", "me@crawler.example"),
+        ("--proxy-host", "https://"),
+    ],
+)
+def test_other_paths_and_names_are_refused(
+    monkeypatch: pytest.MonkeyPatch, option: str, value: str
+) -> None:
+    done = dedup_command(monkeypatch, "serve", option, value)
+    assert done.code == 2
+    assert f"argument {option}: takes a " in done.err
+
+
+def test_pages_are_sent_compressed_and_styles_once(news: Served) -> None:
+    parts = urlsplit(news.address)
+    connection = http.client.HTTPConnection(parts.hostname or "", parts.port or 0, timeout=PATIENCE)
+    connection.request("GET", "/overview", headers={"Accept-Encoding": "gzip"})
+    answer = connection.getresponse()
+    assert answer.getheader("content-encoding") == "gzip"
+    assert answer.getheader("cache-control") == "no-store"
+    sent = answer.read()
+    connection.close()
+    page = gzip.decompress(sent).decode()
+    assert len(sent) < len(page) / 3
+    assert page.partition("As of")[0] == ask(news, "/overview")[2].partition("As of")[0]
+    [style] = re.findall(r'href="(/static/app.css[^"]*)"', page)
+    status, headers, _ = ask(news, style)
+    assert (status, headers["cache-control"]) == (200, "private, max-age=31536000, immutable")
+    for path in ("/static/app.css", "/static/none.css?1", "/groups?static"):
+        assert ask(news, path)[1]["cache-control"] == "no-store"
