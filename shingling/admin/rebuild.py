@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from sqlalchemy import delete, exists, func, insert, or_, select, update
+from sqlalchemy import column, delete, exists, func, insert, or_, select, table, text, update
 
 from shingling.errors import BandingError, SchemeError
 from shingling.sketch import sign
@@ -37,7 +37,7 @@ from shingling.store.session import Session, add_rules, find_rules, scheme_colum
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from sqlalchemy import Connection
+    from sqlalchemy import Connection, FromClause
 
     from shingling.arrays import Integers
     from shingling.rules.rules import Rules
@@ -47,21 +47,41 @@ if TYPE_CHECKING:
 
     Progress = Callable[[int, int], None]
 
+
 _PAGES_AT_ONCE = 500
 _IDS_READ_AT_ONCE = 10_000
 _MAX_EXAMPLES = 20
 
+_BEFORE = table("before_pages", column("id"), column("original_id"), column("resemblance"))
+_KEEP = text(
+    "CREATE TEMPORARY TABLE before_pages AS SELECT id, original_id, resemblance FROM next_pages"
+)
+_DROP = text("DROP TABLE before_pages")
 _ORDER = select(pages.c.id).order_by(pages.c.first_seen, pages.c.id)
 _TEXTS_KEPT = select(func.count(), func.count(texts.c.zlib)).select_from(pages.outerjoin(texts))
 _ORIGINALS = select(func.count()).where(pages.c.original_id.is_(None))
 
 
 class Change(NamedTuple):
-    """A page whose original is another one than before; None is an original."""
+    """A page whose original is another one than before; None is an original.
+
+    `resemblance` is to the one that it gets, or else leaves.
+    """
 
     url: str
     before: str | None
     after: str | None
+    resemblance: float | None = None
+
+    @property
+    def kind(self) -> str:
+        """What becomes of it: it `leaves` its original, `joins` one, or `moves` to another."""
+        return "leaves" if self.after is None else "joins" if self.before is None else "moves"
+
+    @property
+    def other(self) -> str:
+        """Original that it gets, or else leaves."""
+        return self.after or self.before or ""
 
 
 @dataclass(frozen=True)
@@ -89,6 +109,26 @@ class Changes:
         before, after = self.originals
         shown = {**asdict(self), "originals": {"before": before, "now": after}}
         return {**shown, "examples": [one._asdict() for one in self.examples]}
+
+
+class Compared(NamedTuple):
+    """What deciding all pages again changes, by the present rules, and what other rules change.
+
+    Args:
+        again: by deciding again alone.
+        changes: between the present rules and the others, with all pages as examples, in an order
+            by chance that is always the same: the first ones speak for all of them.
+    """
+
+    again: Changes
+    changes: Changes
+
+    def as_dict(self) -> dict[str, Any]:
+        """Numbers as JSON has them."""
+        shown = {"again": self.again.as_dict(), "changes": self.changes.as_dict()}
+        for one in shown.values():
+            del one["examples"]
+        return shown
 
 
 def rebuild_index(session: Session, rules: Rules, show: Progress) -> IndexShape:
@@ -131,22 +171,11 @@ def redecide(
         BandingError: samples are to be taken, and no texts are stored.
         SchemeError: pages are to be signed again, and not all texts are stored.
     """
-    index = Index.for_rules(rules, scheme)
-    signs = scheme != session.scheme
-    after = Session(session.database, scheme, index, rules)  # the store then
+    after = _session_after(session, rules, scheme)
 
     def decide_all(connection: Connection) -> Changes:
-        _require_texts(connection, index, session.scheme, scheme)
         number = find_rules(connection, rules) if dry_run else add_rules(connection, rules)
-        temporary.create_all(connection, checkfirst=False)
-        order = _order(connection)
-        show(0, len(order))
-        for start in range(0, len(order), _PAGES_AT_ONCE):
-            rows = _read(connection, order[start : start + _PAGES_AT_ONCE].tolist())
-            if signs:
-                rows = _signed(connection, rows, after)
-            _decide(connection, rows, after, number)
-            show(min(start + _PAGES_AT_ONCE, len(order)), len(order))
+        _decide_all(connection, session.scheme, after, number, show)
         changes = _changes(connection)
         if not dry_run:
             _take_over(connection, after)
@@ -157,8 +186,62 @@ def redecide(
         with session.database.trying() as connection:
             return decide_all(connection)
     changes = session.database.write(decide_all, alone=True)
-    session.index, session.scheme = index, scheme
+    session.index, session.scheme = after.index, scheme
     return changes
+
+
+def compare_rules(session: Session, present: Rules, other: Rules, show: Progress) -> Compared:
+    """Decide all pages again by either rules, in one transaction that changes nothing.
+
+    Args:
+        session: of the store.
+        present: rules that the others are compared with.
+        other: the others.
+        show: is told how many decisions of how many are made: two for each page.
+
+    Raises:
+        BandingError: samples are to be taken, and no texts are stored.
+    """
+    with session.database.trying() as connection:
+
+        def decide_by(rules: Rules, before: FromClause, part: int) -> Changes:
+            after = _session_after(session, rules, session.scheme)
+            number = find_rules(connection, rules)
+
+            def show_decisions(done: int, pages: int) -> None:
+                show(part * pages + done, 2 * pages)
+
+            _decide_all(connection, session.scheme, after, number, show_decisions)
+            return _changes(connection, before, None)
+
+        again = decide_by(present, LIVE.pages, 0)
+        connection.execute(_KEEP)
+        temporary.drop_all(connection, checkfirst=False)
+        changes = decide_by(other, _BEFORE, 1)
+        temporary.drop_all(connection, checkfirst=False)
+        connection.execute(_DROP)
+    return Compared(again, changes)
+
+
+def _session_after(session: Session, rules: Rules, scheme: Scheme) -> Session:
+    """Session of the store as it is when all pages are decided by these rules."""
+    return Session(session.database, scheme, Index.for_rules(rules, scheme), rules)
+
+
+def _decide_all(
+    connection: Connection, scheme: Scheme, after: Session, number: int | None, show: Progress
+) -> None:
+    """Decide all pages in temporary tables, which are made."""
+    _require_texts(connection, after.index, scheme, after.scheme)
+    temporary.create_all(connection, checkfirst=False)
+    order = _order(connection)
+    show(0, len(order))
+    for start in range(0, len(order), _PAGES_AT_ONCE):
+        rows = _read(connection, order[start : start + _PAGES_AT_ONCE].tolist())
+        if scheme != after.scheme:
+            rows = _signed(connection, rows, after)
+        _decide(connection, rows, after, number)
+        show(min(start + _PAGES_AT_ONCE, len(order)), len(order))
 
 
 def _require_texts(connection: Connection, index: Index, before: Scheme, after: Scheme) -> None:
@@ -221,8 +304,17 @@ def _decide(
         batch.templates.keep()
 
 
-def _changes(connection: Connection) -> Changes:
-    old, new = LIVE.pages, NEXT.pages
+def _changes(
+    connection: Connection, old: FromClause = LIVE.pages, limit: int | None = _MAX_EXAMPLES
+) -> Changes:
+    """Compare what was decided in temporary tables with what was before.
+
+    Args:
+        connection: to the store.
+        old: table of pages as they stood before.
+        limit: of the examples; None: all, in an order by chance.
+    """
+    new = NEXT.pages
     both = old.join(new, old.c.id == new.c.id)
     was, now = old.c.original_id, new.c.original_id
     numbers = select(
@@ -234,15 +326,16 @@ def _changes(connection: Connection) -> Changes:
         func.count().filter(was != now),
     ).select_from(both)
     number, before, after, freed, caught, moved = connection.execute(numbers).one()
-    was_head, now_head = old.alias("was_head"), new.alias("now_head")
+    was_head, now_head = (LIVE.pages.alias(name) for name in ("was_head", "now_head"))
+    heads = both.outerjoin(was_head, was == was_head.c.id).outerjoin(now_head, now == now_head.c.id)
+    resemblance = func.coalesce(new.c.resemblance, old.c.resemblance)
+    by_age = (new.c.first_seen, new.c.id) if limit else (new.c.url_key, new.c.id)
     query = (
-        select(old.c.url, was_head.c.url, now_head.c.url)
-        .select_from(
-            both.outerjoin(was_head, was == was_head.c.id).outerjoin(now_head, now == now_head.c.id)
-        )
+        select(new.c.url, was_head.c.url, now_head.c.url, resemblance)
+        .select_from(heads)
         .where(was.is_distinct_from(now))
-        .order_by(old.c.first_seen, old.c.id)
-        .limit(_MAX_EXAMPLES)
+        .order_by(*by_age)
+        .limit(limit)
     )
     examples = tuple(map(Change._make, connection.execute(query)))
     return Changes(number, (before, after), freed, caught, moved, examples)
@@ -257,9 +350,9 @@ def _take_over(connection: Connection, after: Session) -> None:
         .where(pages.c.id == made.c.id, differs)
         .values({name: made.c[name] for name in names})
     )
-    for column in (texts.c.page_id, pages.c.id):
-        undecided = ~exists().where(made.c.id == column)
-        connection.execute(delete(column.table).where(undecided))
+    for key in (texts.c.page_id, pages.c.id):
+        undecided = ~exists().where(made.c.id == key)
+        connection.execute(delete(key.table).where(undecided))
     _delete_unreadable_texts(connection)
     for live, keys in ((LIVE.bands, NEXT.bands), (LIVE.samples, NEXT.samples)):
         after.database.postings(connection, live).take_over(keys)

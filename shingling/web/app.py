@@ -33,7 +33,7 @@ from shingling.web.requests import RequestError, fields_of, form_of, needed, rea
 from shingling.web.reviewing import Decisions, version
 from shingling.web.shown import environment, link
 from shingling.web.store_threads import Kept
-from shingling.web.threshold import ThresholdPage
+from shingling.web.threshold import SHOWN, ThresholdPage
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -100,7 +100,7 @@ class _Application:
             "pair": View(self._pair, ("pair", "previous", "next")),
             "reviews": View(show_reviews, ("total", "rows", "next")),
             "overview": View(lambda session, _: counted.get(session), COUNTED),
-            "threshold": View(self._threshold.show, ("threshold",)),
+            "threshold": View(self._threshold.show, SHOWN),
             "pages": View(show_pages, ("rows", "next", "total", "whole")),
             "page": View(show_page, PAGE),
             "runs": View(show_runs, ("rows", "next")),

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import csv
 import html
+import io
+import json
 import re
+import sqlite3
 import threading
 from collections import Counter
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
+from sqlalchemy import select
 
 from shingling import Rules, Store
+from shingling.admin.rebuild import Change
+from shingling.store.schema.tables import pages
 from shingling.store.session import Session
 from shingling.tuning.pairs import reviewed_pairs
 from shingling.tuning.report import tune_on
+from shingling.web.dry_run import DryRun, Walk
 from shingling.web.overview import BINS, count_resemblances
 from shingling.web.store_threads import StoreThreads
-from shingling.web.threshold import DryRun
 from tests.support.processes import PATIENCE, so_within
 from tests.support.stores import execute
 from tests.web.conftest import serving, watched
@@ -69,26 +77,49 @@ def test_the_histogram_counts_the_stored_resemblances(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("threshold", ["0.7", "0.35"])
-def test_what_another_threshold_changes_is_what_a_dry_run_says(
-    editions: Served, threshold: str
+def test_the_changes_of_another_threshold_are_those_between_two_rebuilt_stores(
+    editions: Served, tmp_path: Path, threshold: str
 ) -> None:
     page = tried(editions, threshold)
+    with Session.open(editions.store, create=False) as session, session.reading() as connection:
+        stored = dict(connection.execute(select(pages.c.url, pages.c.original_id)).all())
+    found = {}
+    for at in (0.5, float(threshold)):
+        copied = tmp_path / f"{at}.db"
+        with closing(sqlite3.connect(editions.store.removeprefix("sqlite:///"))) as source:
+            source.execute("VACUUM INTO ?", [str(copied)])
+        with Store.open(f"sqlite:///{copied}") as store:  # decided by what a rebuild does
+            store.admin.rebuild(at)
+            store.admin.redecide(Rules(threshold=at))
+            found[at] = {page.url: page.original for page in store.pages()}
+    before, after = found.values()
+    changed = {url for url, original in before.items() if original != after[url]}
+    assert changed
+    duplicates = [sum(one is not None for one in each.values()) for each in (before, after)]
+    kinds = Counter(
+        "leaves" if after[url] is None else "joins" if before[url] is None else "moves"
+        for url in changed
+    )
     with Store.open(editions.store) as store:
-        has = store.status().duplicates
-        changes = store.admin.redecide(Rules(threshold=float(threshold)), dry_run=True)
-        assert store.status().duplicates == has
-    duplicates = changes.pages - changes.originals[1]
-    assert duplicates != has
-    shown = re.findall(r"<dt>([^<]+)</dt><dd>(\d+)</dd>", page)
-    assert shown == [
-        (f"Duplicates at {threshold}", str(duplicates)),
-        ("New duplicates", str(changes.to_duplicate)),
-        ("Duplicates no longer", str(changes.to_original)),
-        ("Other original", str(changes.moved)),
-    ]
-    assert f"DEDUP_THRESHOLD = {threshold}<" in page
-    listed = re.findall(r'class="row" href="[^"]+"><bdi>([^<]+)', page)
-    assert listed == [one.url for one in changes.examples]
+        assert store.status().duplicates == sum(one is not None for one in stored.values())
+
+    data = json.loads(ask(editions, "/threshold.json?size=1000")[1])
+    rows = data["rows"]
+    assert {row["url"] for row in rows} == changed
+    for row in rows:
+        assert (row["before"], row["after"]) == (before[row["url"]], after[row["url"]])
+        assert 0 < row["resemblance"] < 1
+    numbers = data["compared"]["changes"]
+    assert [88 - numbers["originals"][name] for name in ("before", "now")] == duplicates
+    assert Counter(
+        joins=numbers["to_duplicate"], leaves=numbers["to_original"], moves=numbers["moved"]
+    ) == Counter(kinds)
+    assert f"<dt>Duplicates at {threshold}</dt><dd>{duplicates[1]}</dd>" in page
+    assert f"{duplicates[0]} at 0.5, of 88 pages" in page
+    for kind, number in kinds.items():  # and each number leads to the pages that it counts
+        assert f'<a href="/threshold?change={kind}">{number}</a>' in page
+        _, some = ask(editions, f"/threshold.csv?change={kind}&size=1000")
+        assert len([*csv.DictReader(io.StringIO(some))]) == number
 
 
 def test_a_lower_threshold_than_the_index_serves_is_told_of(editions: Served) -> None:
@@ -135,7 +166,9 @@ def test_what_would_change_is_reviewed_one_pair_after_another(tmp_path: Path) ->
         page = tried(served, "0.8")
         pairs = len(re.findall('class="row"', page))
         waiting = page.count("<td></td></tr>")
-        assert 0 < waiting <= pairs <= 20
+        assert 3 < waiting == pairs  # what was reviewed before is decided by that
+        assert "nobody has said yet whether the" in page
+        assert "Until then, 35 other reviews decide: " in page
         [begin] = re.findall(r'class="button" href="(/pair[^"]+)"', page)
         page = ask(served, begin)[1]
         for step in range(waiting):
@@ -147,6 +180,40 @@ def test_what_would_change_is_reviewed_one_pair_after_another(tmp_path: Path) ->
         assert "<h1>Threshold</h1>" in page
         assert 'class="button"' not in page
         assert f"by {35 + waiting} reviewed pairs" in page
+        data = json.loads(ask(served, "/threshold.json")[1])
+        right = sum(row["same"] == (row["change"] == "joins") for row in data["rows"])
+        assert right == sum(row["same"] is False for row in data["rows"])
+        take = 0.8 if 2 * right > pairs else 0.5
+        assert data["threshold"] == take
+        said = f"{pairs} are reviewed, {right} as 0.8 decides and {pairs - right} as 0.5 does."
+        verb = "Take" if take == 0.8 else "Keep"
+        assert f"<strong>{verb} {take}</strong>: of the {pairs} changes, {said}" in page
+        assert f"DEDUP_THRESHOLD = {take}<" in page
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "joins", "take", "interval"),
+    [
+        (6, 0, 0, 0.7, "54% to 100%"),
+        (0, 6, 3, 0.5, "0% to 46%"),
+        (5, 0, 0, None, "48% to 100%"),
+        (12, 2, 9, 0.7, "57% to 98%"),
+        (3, 4, 20, None, "10% to 82%"),
+    ],
+)
+def test_a_threshold_is_advised_when_more_than_half_of_the_changes_are_surely_right(
+    right: int, wrong: int, joins: int, take: float | None, interval: str
+) -> None:
+    pages = [f"https://a.example/{n}" for n in range(20)]
+    changes = [
+        Change(url, None, "b") if n < joins else Change(url, "b", None)
+        for n, url in enumerate(pages)
+    ]
+    said = {n: (n < joins) == (n < right) for n in range(right + wrong)}
+    taken, why = Walk(0.7, changes, said).advice(0.5)
+    assert taken == take
+    assert f": {interval} of all are right, with 95 % confidence." in why
+    assert ("too few to tell" in why) is (take is None)
 
 
 def test_a_dry_run_that_fails_says_why(tmp_path: Path) -> None:
@@ -165,7 +232,7 @@ def test_a_dry_run_that_is_stopped_ends_early(tmp_path: Path) -> None:
     with Session.open(url, create=False) as session:
         dry_run.run(lambda: session, stopped)
     assert (dry_run.problem, dry_run.is_running) == ("the dry run was stopped", False)
-    assert dry_run.changes is None
+    assert dry_run.compared is None
 
 
 def test_a_dry_run_of_a_store_that_is_gone_says_so(tmp_path: Path) -> None:
