@@ -41,8 +41,28 @@ class Proportion(NamedTuple):
         return f"{self.value:.3f} ({self.low:.2f} to {self.high:.2f})"
 
 
-def _lower_end(found: int, number: int) -> float:
-    """Find the chance by which `found` of `number`, or more, are met with probability `_TAIL`."""
+def most_wrong(wrong: int, number: int) -> float:
+    """Compute the highest share that is wrong, with 95 % confidence, if so many of a number are.
+
+    By Clopper and Pearson (1934), on one side. If none is wrong, it is 1 - 0.05^(1/n), about 3/n:
+    the rule of three (Hanley and Lippman-Hand 1983).
+    """
+    return 1 - _lower_end(number - wrong, number, 2 * _TAIL)
+
+
+def number_needed(wrong: int, share: float) -> int:
+    """Find how many must be looked at, of which so many are wrong, for at most a share of all."""
+    low, high = wrong, wrong + 1
+    while most_wrong(wrong, high) > share:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if most_wrong(wrong, middle) <= share else (middle, high)
+    return high
+
+
+def _lower_end(found: int, number: int, tail: float = _TAIL) -> float:
+    """Find the chance by which `found` of `number`, or more, are met with probability `tail`."""
     if not found:
         return 0.0
     numbers = np.arange(number + 1)
@@ -52,7 +72,7 @@ def _lower_end(found: int, number: int) -> float:
     for _ in range(_HALVINGS):
         chance = (low + high) / 2
         logs = log_ways + numbers * np.log(chance) + numbers[::-1] * np.log1p(-chance)
-        if np.exp(logs[found:]).sum() < _TAIL:
+        if np.exp(logs[found:]).sum() < tail:
             low = chance
         else:
             high = chance

@@ -16,6 +16,8 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from shingling.errors import ShinglingError, StoreUnavailableError
+from shingling.web import audit, threshold
+from shingling.web.audit import AuditPage
 from shingling.web.data import ENDINGS, View, data_response
 from shingling.web.guard import STATIC, Guard, is_equal
 from shingling.web.lists import (
@@ -33,7 +35,7 @@ from shingling.web.requests import RequestError, fields_of, form_of, needed, rea
 from shingling.web.reviewing import Decisions, version
 from shingling.web.shown import environment, link
 from shingling.web.store_threads import Kept
-from shingling.web.threshold import SHOWN, ThresholdPage
+from shingling.web.threshold import ThresholdPage
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -49,7 +51,7 @@ if TYPE_CHECKING:
 
     _Fields = dict[str, str]
 
-_FOLLOWING = "/pair?", "/threshold", "/group", "/reviews"
+_FOLLOWING = "/pair?", "/threshold", "/group", "/reviews", "/audit"
 _OF_GROUPS = "groups", "group", "pair"  # views with the filter of groups
 _HEADINGS = {
     403: "Refused",
@@ -82,6 +84,7 @@ class _Application:
         self._read_only = read_only
         self._decisions = Decisions()
         self._threshold = ThresholdPage(stores)
+        self._audit = AuditPage(stores)
         self._templates = environment()
         self._templates.globals.update(
             form_token=access.form_token,
@@ -100,7 +103,8 @@ class _Application:
             "pair": View(self._pair, ("pair", "previous", "next")),
             "reviews": View(show_reviews, ("total", "rows", "next")),
             "overview": View(lambda session, _: counted.get(session), COUNTED),
-            "threshold": View(self._threshold.show, SHOWN),
+            "threshold": View(self._threshold.show, threshold.SHOWN),
+            "audit": View(self._audit.show, audit.SHOWN),
             "pages": View(show_pages, ("rows", "next", "total", "whole")),
             "page": View(show_page, PAGE),
             "runs": View(show_runs, ("rows", "next")),
@@ -121,6 +125,7 @@ class _Application:
             Route("/review", self._review, methods=["POST"]),
             Route("/undo", self._undo, methods=["POST"]),
             Route("/threshold", self._try_threshold, methods=["POST"]),
+            Route("/audit", self._begin_audit, methods=["POST"]),
             Mount(STATIC, StaticFiles(packages=[("shingling.web", "static")])),
         ]
 
@@ -182,6 +187,8 @@ class _Application:
         pair = read_pair(session, needed(query, "a"), needed(query, "b"))
         left, right = pair.left.page, pair.right.page
         walk = self._threshold.asked_walk(session, asked.guided)
+        if "audit" in asked.guided:
+            walk = self._audit.walk(session)
         if walk is None:
             before, following = neighbours(session, left, right, asked, at)
         else:
@@ -207,6 +214,11 @@ class _Application:
     async def _try_threshold(self, request: Request) -> Response:
         self._threshold.begin(await self._form(request))
         return RedirectResponse("/threshold", status_code=303)
+
+    async def _begin_audit(self, request: Request) -> Response:
+        await self._form(request)
+        self._audit.begin()
+        return RedirectResponse("/audit", status_code=303)
 
     async def _decide(self, form: _Fields, action: Callable[[Session], Decision]) -> Response:
         """Decide, and send the browser on to a page that tells what was decided."""

@@ -32,8 +32,8 @@ REVIEWS_SHOWN = 200
 MAX_WORDS = 8
 MAX_ROWS = 1000
 """Rows of a list that a query may ask for by `size`."""
-GUIDED_FIELDS = ("threshold",)
-"""Fields that name the dry run whose pairs are gone through."""
+GUIDED_FIELDS = ("threshold", "audit")
+"""Fields that name the dry run or audit whose pairs are gone through."""
 
 DAY = 24 * 3600
 

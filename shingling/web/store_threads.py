@@ -7,8 +7,10 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from shingling.errors import ShinglingError
 from shingling.store.session import Session
 
 if TYPE_CHECKING:
@@ -82,6 +84,48 @@ class StoreThreads:
             pool.shutdown(cancel_futures=True)
         for session in self._opened:
             session.close()
+
+
+@dataclass
+class LongRead:
+    """What takes minutes to read, in the background, as far as it is known.
+
+    Args:
+        begun: when it did.
+        is_running: whether it has not ended.
+        done: how much is done.
+        total: of how much.
+        ended: when it did.
+        problem: why it failed.
+    """
+
+    begun: datetime = field(default_factory=lambda: datetime.now(UTC))
+    is_running: bool = True
+    done: int = 0
+    total: int = 0
+    ended: datetime | None = None
+    problem: str = "the store could not be read"
+    over: threading.Event = field(default_factory=threading.Event, repr=False)
+
+    def read(self, session: Session, show: Callable[[int, int], None]) -> None:
+        """Read it, and tell how far that is."""
+        raise NotImplementedError
+
+    def run(self, opened: Callable[[], Session], stopped: threading.Event) -> None:
+        """Read it; end early if that is to stop."""
+
+        def show(done: int, total: int) -> None:
+            self.done, self.total = done, total
+            if stopped.is_set():
+                raise ShinglingError("this was stopped")
+
+        try:
+            self.read(opened(), show)
+        except ShinglingError as error:
+            self.problem = str(error)
+        finally:
+            self.ended, self.is_running = datetime.now(UTC), False
+            self.over.set()
 
 
 @dataclass

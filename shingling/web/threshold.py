@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from shingling.admin.rebuild import compare_rules
 from shingling.errors import SchemeError, ShinglingError, TuningError
 from shingling.rules import METHODS
 from shingling.store import Store
-from shingling.tuning.advice import Advice
+from shingling.tuning.advice import Advice, advise
 from shingling.tuning.evaluation import THRESHOLDS, quality
 from shingling.tuning.pairs import reviewed_pairs
 from shingling.tuning.report import tune_on
-from shingling.web.dry_run import DryRun, Walk
 from shingling.web.lists import next_rows, rows_asked
 from shingling.web.overview import count_resemblances
 from shingling.web.requests import needed, read, share, whole_number
-from shingling.web.store_threads import Kept
+from shingling.web.store_threads import Kept, LongRead
+from shingling.web.walks import Walk
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
+    from shingling.admin.rebuild import Compared
     from shingling.rules.rules import Rules
     from shingling.store import Review
     from shingling.store.session import Session
@@ -37,6 +39,36 @@ CHANGES_SHOWN = 50
 _LOWEST = 0.01
 _THRESHOLDS_SHOWN = THRESHOLDS[29::10]  # 0.3, 0.4, ... 1
 _read_threshold = partial(share, lowest=_LOWEST)
+
+
+@dataclass
+class DryRun(LongRead):
+    """What another threshold would change.
+
+    Args:
+        threshold: that all pages are decided by.
+        present: threshold that it is compared with, by which they are decided again as well.
+        compared: what changes, at the end; None before, and if it failed.
+    """
+
+    threshold: float = 0.0
+    present: float = 0.0
+    compared: Compared | None = None
+
+    def read(self, session: Session, show: Callable[[int, int], None]) -> None:
+        """Decide all pages twice, and keep what would change."""
+        rules = session.fitting_rules
+        self.present = rules.threshold
+        other = replace(rules, threshold=self.threshold)
+        self.compared = compare_rules(session, rules, other, show)
+
+    def advice(self, said: Mapping[int, bool]) -> Advice:
+        """Say which threshold to take by what is said of changes, by their place."""
+        changes = () if self.compared is None else self.compared.changes.examples
+        judged = {n: same for n, same in said.items() if changes[n].kind != "moves"}
+        right = sum(same == (changes[n].kind == "joins") for n, same in judged.items())
+        total = sum(one.kind != "moves" for one in changes)
+        return advise(self.present, self.threshold, right, len(judged), total)
 
 
 class ThresholdPage:
@@ -64,7 +96,7 @@ class ThresholdPage:
         assert threshold is not None
         with self._starting:
             if self._dry_run is None or not self._dry_run.is_running:
-                self._dry_run = DryRun(threshold)
+                self._dry_run = DryRun(threshold=threshold)
                 self._stores.begin(self._dry_run.run)
 
     def show(self, session: Session, query: Mapping[str, str]) -> dict[str, Any]:
@@ -76,10 +108,12 @@ class ThresholdPage:
         report = None if isinstance(advice, str) else advice
         threshold = rules.threshold if report is None else report.recommended.threshold
         tried, advised = threshold, Advice(None, "")
-        walk = self._walk(session)
-        if walk is not None and dry_run is not None:
-            tried, advised = walk.threshold, walk.advice(dry_run.present)
-        rows = [] if walk is None else walk.rows(read(query, "change", str))
+        walk, rows, kind = self.walk(session), [], read(query, "change", str)
+        if walk is not None and dry_run is not None and dry_run.compared is not None:
+            tried, advised = dry_run.threshold, dry_run.advice(walk.said)
+            kinds = (one.kind for one in dry_run.compared.changes.examples)
+            shown = zip(walk.rows, kinds, strict=True)
+            rows = [{**row, "change": one} for row, one in shown if kind in (None, one)]
         begin = read(query, "after", whole_number) or 0
         end = begin + rows_asked(query, CHANGES_SHOWN)
         return {
@@ -103,12 +137,15 @@ class ThresholdPage:
     def asked_walk(self, session: Session, fields: Mapping[str, str]) -> Walk | None:
         """Pairs that a query goes through, if they are of the last dry run."""
         threshold, dry_run = read(fields, "threshold", _read_threshold), self._dry_run
-        if dry_run is None or dry_run.threshold != threshold:
-            return None
-        return self._walk(session)
+        return self.walk(session) if dry_run and dry_run.threshold == threshold else None
 
-    def _walk(self, session: Session) -> Walk | None:
-        return None if self._dry_run is None else Walk.of(session, self._dry_run)
+    def walk(self, session: Session) -> Walk | None:
+        """Pages that the last dry run would change; None if it has not come to its end."""
+        dry_run = self._dry_run
+        if dry_run is None or dry_run.compared is None:
+            return None
+        changes, asked = dry_run.compared.changes.examples, ("threshold", dry_run.threshold)
+        return Walk.of(session, "/threshold", asked, changes, dry_run.begun)
 
     def _advice(self, session: Session, rules: Rules) -> Report | str:
         """Ask `tune` for a threshold under the present scheme, or say why there is none."""

@@ -17,14 +17,14 @@ import pytest
 from sqlalchemy import select
 
 from shingling import Rules, Store
-from shingling.admin.rebuild import Change
+from shingling.admin.rebuild import Change, Changes, Compared
 from shingling.store.schema.tables import pages
 from shingling.store.session import Session
 from shingling.tuning.pairs import reviewed_pairs
 from shingling.tuning.report import tune_on
-from shingling.web.dry_run import DryRun, Walk
 from shingling.web.overview import BINS, count_resemblances
 from shingling.web.store_threads import StoreThreads
+from shingling.web.threshold import DryRun
 from tests.support.processes import PATIENCE, so_within
 from tests.support.stores import execute
 from tests.web.conftest import serving, watched
@@ -210,7 +210,9 @@ def test_a_threshold_is_advised_when_more_than_half_of_the_changes_are_surely_ri
         for n, url in enumerate(pages)
     ]
     said = {n: (n < joins) == (n < right) for n in range(right + wrong)}
-    taken, why = Walk(0.7, changes, said).advice(0.5)
+    found = Changes(40, (20, 20), 0, 0, 0, tuple(changes))
+    dry_run = DryRun(threshold=0.7, present=0.5, compared=Compared(found, found))
+    taken, why = dry_run.advice(said)
     assert taken == take
     assert f": {interval} of all are right, with 95 % confidence." in why
     assert ("too few to tell" in why) is (take is None)
@@ -228,16 +230,16 @@ def test_a_dry_run_that_is_stopped_ends_early(tmp_path: Path) -> None:
     url, stopped = f"sqlite:///{tmp_path / 'dedup.db'}", threading.Event()
     fill_with_news(url)
     stopped.set()
-    dry_run = DryRun(0.7)
+    dry_run = DryRun(threshold=0.7)
     with Session.open(url, create=False) as session:
         dry_run.run(lambda: session, stopped)
-    assert (dry_run.problem, dry_run.is_running) == ("the dry run was stopped", False)
+    assert (dry_run.problem, dry_run.is_running) == ("this was stopped", False)
     assert dry_run.compared is None
 
 
 def test_a_dry_run_of_a_store_that_is_gone_says_so(tmp_path: Path) -> None:
     stores = StoreThreads(f"sqlite:///{tmp_path / 'gone.db'}", None)
-    dry_run = DryRun(0.7)
+    dry_run = DryRun(threshold=0.7)
     stores.begin(dry_run.run)
     assert so_within(PATIENCE, lambda: not dry_run.is_running)
     stores.close()

@@ -1,10 +1,10 @@
-// Copies the line for settings.py, and shows how far a dry run is.
+// Copies the line for settings.py, and shows how far a dry run or an audit is.
 "use strict";
 
 const EVERY = 1000; // milliseconds
 const copy = document.getElementById("copy");
-copy.hidden = false;
-copy.addEventListener("click", async () => {
+if (copy !== null) copy.hidden = false;
+copy?.addEventListener("click", async () => {
   await navigator.clipboard.writeText(document.getElementById("line").textContent);
   document.getElementById("copied").textContent = "Copied.";
 });

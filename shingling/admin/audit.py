@@ -1,0 +1,152 @@
+"""The duplicates of a store that are wrong if any are: those that a person looks at first."""
+
+from __future__ import annotations
+
+from heapq import nlargest
+from itertools import chain, pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+from sqlalchemy import select
+
+from shingling.admin.reviews import find_reviews
+from shingling.rules.own_fields import said_otherwise
+from shingling.rules.reasons import Reason
+from shingling.store.known import read_texts
+from shingling.store.queries import stored_pages
+from shingling.store.schema.tables import pages
+from shingling.store.templates import SiteCache, Templates
+from shingling.text import has_same_headline, title_parts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from sqlalchemy import Connection
+
+    from shingling.store.model import StoredPage
+    from shingling.store.session import Session
+
+MAX_DROPS = 1000
+"""Duplicates that are listed, the riskiest ones."""
+
+_PAGES_AT_ONCE = 500
+_CLOSE = 0.1  # resemblance above the threshold up to which it is near: twice the standard error
+_UNITS = (
+    " b kb mb gb tb bit kbit mbit gbit hz khz mhz ghz w kw mw gw v mv a ma ah mah wh kwh"
+    " mg g kg t oz lb lbs ml cl l gal mm cm m km in ft yd mi ms s sec min h hr hrs d px dpi"
+    " usd eur gbp chf jpy cny inr rub pln sek k c f "
+)
+
+_head = pages.alias("head")
+_DROPS = (
+    select(pages.c.id)
+    .where(pages.c.original_id.is_not(None), pages.c.reason.is_distinct_from(Reason.REVIEW))
+    .order_by(pages.c.original_id, pages.c.id)
+)
+_PAIRS = select(
+    pages.c.id, _head.c.id.label("head"), pages.c.fields, _head.c.fields.label("head_fields")
+).join_from(pages, _head, pages.c.original_id == _head.c.id)
+
+
+class Drop(NamedTuple):
+    """A duplicate, with what speaks against it.
+
+    Args:
+        url: of the page.
+        title: of the page.
+        other: URL of its original.
+        other_title: of that.
+        resemblance: by which it was decided.
+        signs: why it may be wrong.
+    """
+
+    url: str
+    title: str | None
+    other: str
+    other_title: str | None
+    resemblance: float | None
+    signs: tuple[str, ...]
+
+
+class Drops(NamedTuple):
+    """The riskiest duplicates of a store, and the number of all that no review has decided."""
+
+    number: int
+    riskiest: Sequence[Drop]
+
+
+def riskiest_drops(session: Session, show: Callable[[int, int], None]) -> Drops:
+    """Find the duplicates that most speaks against, and of equals those that are least alike.
+
+    Signs are another title, other numbers or units in the text, a resemblance near the threshold,
+    a twin of the original that decided, and another site with other data in the item. Every
+    duplicate is looked at, a few hundred in a transaction; of near-duplicates the texts are read.
+
+    Args:
+        session: of the store.
+        show: is told how many duplicates of how many are done.
+    """
+    with session.reading() as connection:
+        ids = connection.scalars(_DROPS).all()
+        said = {frozenset((one.a, one.b)) for one in find_reviews(connection, None)}
+    found: list[Drop] = []
+    number = 0
+    cache = SiteCache()
+    for start in range(0, len(ids), _PAGES_AT_ONCE):
+        show(start, len(ids))
+        with session.reading() as connection:
+            some = _drops(session, connection, ids[start : start + _PAGES_AT_ONCE], cache)
+        some = [one for one in some if frozenset((one.url, one.other)) not in said]
+        number += len(some)
+        found = nlargest(MAX_DROPS, chain(found, some), _risk)
+    show(len(ids), len(ids))
+    return Drops(number, found)
+
+
+def _risk(drop: Drop) -> tuple[int, float]:
+    return len(drop.signs), -1.0 if drop.resemblance is None else -drop.resemblance
+
+
+def _drops(
+    session: Session, connection: Connection, ids: Sequence[int], cache: SiteCache
+) -> list[Drop]:
+    rows = connection.execute(_PAIRS.where(pages.c.id.in_(ids))).all()
+    known = stored_pages(connection, chain.from_iterable((row.id, row.head) for row in rows))
+    pairs = [row for row in rows if row.id in known and row.head in known]
+    near = {one for row in pairs if known[row.id].status == "near" for one in (row.id, row.head)}
+    templates = Templates(connection, cache)
+    numbers = {}
+    for page_id, text in read_texts(connection, near).items():
+        compared = templates.split(known[page_id].site, text).compared
+        numbers[page_id] = _numbers(session.scheme.canonical.words(compared))
+    found = []
+    for row in pairs:
+        page, head = known[row.id], known[row.head]
+        signs = _signs(page, head)
+        if page.status == "near" and numbers.get(row.id) != numbers.get(row.head):
+            signs.append("other numbers or units")
+        if page.site != head.site and said_otherwise(row.fields, row.head_fields):
+            signs.append("another site with other data")
+        value = page.resemblance and round(page.resemblance, 4)
+        found.append(Drop(page.url, page.title, head.url, head.title, value, tuple(signs)))
+    return found
+
+
+def _numbers(words: Sequence[str]) -> frozenset[tuple[str, str]]:
+    """Numbers of a text, each with its unit, if it has one."""
+    return frozenset(
+        (word, following if f" {following} " in _UNITS else "")
+        for word, following in pairwise((*words, ""))
+        if any(map(str.isdigit, word))
+    )
+
+
+def _signs(page: StoredPage, head: StoredPage) -> list[str]:
+    """Signs that are stored with two pages."""
+    titles = [title_parts(one.title) for one in (page, head) if one.title]
+    value, least = page.resemblance, page.threshold
+    signs = {
+        "another title": len(titles) == 2 and not has_same_headline(*titles),
+        "near the threshold": None not in (value, least) and value < least + _CLOSE,  # type: ignore[operator]
+        "decided by a twin of the original": page.compared_with not in (None, head.url),
+    }
+    return [sign for sign, holds in signs.items() if holds]
