@@ -7,6 +7,7 @@ functions of its module `room`, by these names:
 - `check_settings(settings)`: raises what keeps a crawl with these settings from starting.
 - `update_settings(settings, dedup)`: adds its components to those of a crawl.
 - `finish_crawl(settings, spider)`: is called when the store of a crawl is closed.
+- `savings(session, settings)`: what a store has learned to save.
 
 Such a module imports what it needs in these functions: they are asked for in every crawl. `Store`
 asks in the same way for `StoreAdmin` of a module `store_admin`, the class of `Store.admin`, and the

@@ -18,8 +18,8 @@ from scrapy.utils.request import fingerprint
 
 from benchmarks.fetches.site import Visit
 from shingling import Scheme, sign
-from shingling.fetching.counting import interval
 from shingling.fetching.learning import FetchedPage, UrlLearner
+from shingling.proportions import Proportion
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -171,7 +171,7 @@ class Replay(Visit):
     @property
     def estimate(self) -> tuple[float, float]:
         """Interval of the share of skipped requests that would have been lost."""
-        return interval(self.counts["would_lose"], self.counts["tried"])
+        return Proportion.of(self.counts["would_lose"], self.counts["tried"])[1:]
 
     def share_lost(self, plain: Replay) -> float:
         """Share of the skipped requests without which a page was not seen."""

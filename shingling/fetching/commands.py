@@ -24,10 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from shingling.console.options import CommandOptions
-    from shingling.fetching.learning import RuleCounts, UrlRule
+    from shingling.fetching.learning import UrlRule
     from shingling.store.session import Session
-
-_RUNS_LOOKED_AT = 100
 
 _OF_VALUES = ("drop-value", "one-page")
 
@@ -49,10 +47,12 @@ def _rules(options: CommandOptions) -> int:
             raise UsageError("--forget SITE stands alone")
         with open_session(options) as session:
             return _forget(options, session, forgotten)
+    from shingling.fetching.savings import learned_rules, outermost
+
     with open_session(options) as session:
-        rules = _learned(options, session, site)
+        rules = learned_rules(session, options.settings.of_rooms, site)
         if options.patterns:
-            return _print_patterns(options, [rule for rule in _outermost(rules) if rule.active])
+            return _print_patterns(options, [rule for rule in outermost(rules) if rule.active])
         return _list(options, session, rules)
 
 
@@ -65,26 +65,12 @@ def _host(name: str | None) -> str | None:
     return name.lower().removeprefix("www.")
 
 
-def _learned(options: CommandOptions, session: Session, site: str | None) -> list[UrlRule]:
-    """Rules as a crawl would know them that began now."""
-    from shingling.fetching.learning import UrlLearner
-    from shingling.fetching.stored_rules import read_rules
-
-    saved: dict[str, list[RuleCounts]] = {}
-    for rule in read_rules(session, site):
-        saved.setdefault(rule.site, []).append(rule)
-    of_rooms = options.settings.of_rooms
-    risk, never = of_rooms["DEDUP_SKIP_RISK"], of_rooms["DEDUP_FETCH_NEVER"]
-    learner = UrlLearner(risk=risk, never=never, max_sites=len(saved) + 1)
-    for name, rows in saved.items():
-        learner.load(name, rows)
-    return [rule for name in saved for rule in learner.rules(name)]
-
-
 def _list(options: CommandOptions, session: Session, rules: list[UrlRule]) -> int:
     from dataclasses import asdict
 
-    shown = rules if options.all else _outermost(rules)
+    from shingling.fetching.savings import outermost
+
+    shown = rules if options.all else outermost(rules)
     estimate = _estimate(session)
     if options.json:
         print_json({"rules": [*map(asdict, shown)], "lost": estimate})
@@ -93,7 +79,7 @@ def _list(options: CommandOptions, session: Session, rules: list[UrlRule]) -> in
         print_lines("no rules are known" if options.all or not rules else "no rule acts: see --all")
         return NOT_FOUND
     print_table(
-        ["site", "below", "change", "pages", "against", "risk", "acts", "skipped", "made"],
+        ["site", "below", "change", "pages", "against", "risk", "acts", "repeats", "made"],
         [
             (
                 rule.site,
@@ -118,32 +104,24 @@ def _list(options: CommandOptions, session: Session, rules: list[UrlRule]) -> in
     return FOUND
 
 
-def _outermost(rules: Iterable[UrlRule]) -> list[UrlRule]:
-    """Leave out rules that do not act, and those below a path at which the same one acts."""
-    found: list[UrlRule] = []
-    acting: set[tuple[str, str, str]] = set()
-    for rule in sorted(rules, key=lambda rule: (rule.site, rule.change, rule.node)):
-        above = [rule.node[:end] or "/" for end, char in enumerate(rule.node) if char == "/"]
-        is_covered = any((rule.site, rule.change, one) in acting for one in above)
-        if rule.active:
-            acting.add((rule.site, rule.change, rule.node))
-        if rule.saved or (rule.active and not is_covered):
-            found.append(rule)
-    return found
-
-
 def _estimate(session: Session) -> dict[str, Any] | None:
     """Add up what the last crawls have found out about pages that are lost."""
-    from shingling.fetching.counting import interval
+    from shingling.fetching.savings import RUNS_LOOKED_AT
+    from shingling.proportions import Proportion
     from shingling.store import Store
 
-    runs = Store(session).runs(_RUNS_LOOKED_AT)
+    runs = Store(session).runs(RUNS_LOOKED_AT)
     tried = sum(run.counts.get("fetch_checked", 0) for run in runs)
     lost = sum(run.counts.get("fetch_would_lose", 0) for run in runs)
     if not tried:
         return None
-    low, high = interval(lost, tried)
-    return {"checked": tried, "lost": lost, "low": round(low, 6), "high": round(high, 6)}
+    share = Proportion.of(lost, tried)
+    return {
+        "checked": tried,
+        "lost": lost,
+        "low": round(share.low, 6),
+        "high": round(share.high, 6),
+    }
 
 
 def _forget(options: CommandOptions, session: Session, site: str) -> int:

@@ -3,34 +3,22 @@
 from __future__ import annotations
 
 import logging
-import math
 from collections import Counter
 from typing import TYPE_CHECKING
+
+from shingling.proportions import Proportion
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from shingling.fetching.learning import UrlRule
 
+MAX_SITES = 50
+"""Sites whose requests are kept with a run, those with the most."""
+
+_MAX_SITES_COUNTED = 10_000
+
 logger = logging.getLogger(__name__)
-
-_Z = 1.959964  # of an interval of 95%
-
-
-def interval(hits: int, number: int) -> tuple[float, float]:
-    """Interval of a share, at 95%, by Wilson's score.
-
-    Args:
-        hits: how many of them.
-        number: of how many; with 0, everything is possible.
-    """
-    if not number:
-        return 0.0, 1.0
-    share, square = hits / number, _Z * _Z / number
-    middle = (share + square / 2) / (1 + square)
-    half = _Z / (1 + square) * math.sqrt(share * (1 - share) / number + square / (4 * number))
-    low, high = max(0.0, middle - half), min(1.0, middle + half)
-    return low if hits else 0.0, high if hits < number else 1.0
 
 
 class FetchCounts:
@@ -45,16 +33,29 @@ class FetchCounts:
         self._crawler = crawler
         self._skips = skips
         self._counts: Counter[str] = Counter()
+        self._sites: Counter[str] = Counter()  # requests by site
+        self._repeats: Counter[str] = Counter()
 
     def add(self, name: str, number: int = 1) -> None:
         """Count, in the stats as well."""
         self._counts[name] += number
         self._crawler.stats.inc_value(f"dedup/fetch/{name}", number)
 
+    def add_request(self, site: str | None, *, repeats: bool) -> None:
+        """Count a request that could be skipped, and whether it would repeat a page."""
+        self.add("requests")
+        if site is not None and (site in self._sites or len(self._sites) < _MAX_SITES_COUNTED):
+            self._sites[site] += 1
+            self._repeats[site] += repeats
+
     def of_run(self) -> dict[str, int]:
         """Take the counts that the store keeps with the run."""
-        names = ("skipped", "would_skip", "explored", "checked", "would_lose")
-        return {f"fetch_{name}": self._counts[name] for name in names if self._counts[name]}
+        names = ("requests", "skipped", "would_skip", "explored", "checked", "would_lose")
+        found = {f"fetch_{name}": self._counts[name] for name in names if self._counts[name]}
+        for site, number in self._sites.most_common(MAX_SITES):
+            found[f"fetch_requests:{site}"] = number
+            found[f"fetch_repeats:{site}"] = self._repeats[site]
+        return found
 
     def end(self, rules: list[UrlRule]) -> None:
         """Log what became of the requests."""
@@ -79,8 +80,8 @@ def lost(hits: int, tried: int) -> str:
     """Say what share of the requests that are skipped would have brought another page."""
     if not tried:
         return "no page was looked at to see how many would have been lost"
-    low, high = interval(hits, tried)
+    share = Proportion.of(hits, tried)
     return (
         f"of {tried:,} such pages that were looked at, {hits:,} would have been lost"
-        f" ({low:.2%} to {high:.2%})"
+        f" ({share.low:.2%} to {share.high:.2%})"
     )

@@ -104,6 +104,7 @@ class FetchMiddleware:
         except Exception as error:  # a request is never lost because this plugin failed
             self._fail(error)
             return
+        self._counts.add_request(site, repeats=skip is not None)
         if skip is None:
             return
         if self._skips and not skip.explore:

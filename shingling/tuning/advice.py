@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from shingling.tuning.evaluation import Proportion
+from shingling.proportions import Proportion
 
 _FEWEST = 6  # reviews that agree, of which the interval is above or below a half
 

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shingling.errors import TuningError
+from shingling.proportions import Proportion
 from shingling.rules import DEFAULT_METHOD
 from shingling.similarity import overlap
 from shingling.sketch import fingerprint_set_of_words
 from shingling.tuning.evaluation import (
     THRESHOLDS,
-    Proportion,
     Quality,
     choose,
     cross_validated,

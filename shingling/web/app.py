@@ -16,7 +16,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from shingling.errors import ShinglingError, StoreUnavailableError
-from shingling.web import audit, threshold
+from shingling.web import audit, savings, threshold
 from shingling.web.audit import AuditPage
 from shingling.web.data import ENDINGS, View, data_response
 from shingling.web.guard import STATIC, Guard, is_equal
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.types import ASGIApp
 
+    from shingling.plugin.settings import DedupSettings
     from shingling.store.session import Session
     from shingling.web.guard import Access
     from shingling.web.reviewing import Decision
@@ -77,8 +78,15 @@ class _Application:
     """What all answers share."""
 
     def __init__(
-        self, stores: StoreThreads, access: Access, store_name: str, *, read_only: bool
+        self,
+        stores: StoreThreads,
+        access: Access,
+        store_name: str,
+        *,
+        read_only: bool,
+        savings: Callable[[Session, _Fields], dict[str, Any]] | None,
     ) -> None:
+        self._savings = savings
         self._stores = stores
         self._access = access
         self._read_only = read_only
@@ -92,6 +100,7 @@ class _Application:
             store_name=store_name,
             version=version,
             static_version=_static_version(),
+            has_savings=savings is not None,
         )
 
     def routes(self) -> list[Route | Mount]:
@@ -110,6 +119,8 @@ class _Application:
             "runs": View(show_runs, ("rows", "next")),
             "run": View(show_run, ("run", "pages", "before")),
         }
+        if self._savings is not None:
+            views["savings"] = View(self._savings, savings.SHOWN)
         return [
             Route("/", lambda _: RedirectResponse("/groups", status_code=303)),
             *(
@@ -257,7 +268,12 @@ class _Application:
 
 
 def make_app(
-    stores: StoreThreads, access: Access, store_name: str, *, read_only: bool = False
+    stores: StoreThreads,
+    access: Access,
+    store_name: str,
+    settings: DedupSettings,
+    *,
+    read_only: bool = False,
 ) -> ASGIApp:
     """Make the application.
 
@@ -265,9 +281,11 @@ def make_app(
         stores: that it reads and writes.
         access: who may use it.
         store_name: what the store is called on every page.
+        settings: of the project.
         read_only: whether reviews are refused.
     """
-    application = _Application(stores, access, store_name, read_only=read_only)
+    page = savings.savings_page(settings)
+    application = _Application(stores, access, store_name, read_only=read_only, savings=page)
     handlers: dict[Any, Callable[[Request, Exception], Awaitable[Response]]] = {
         HTTPException: application.refused,
         ShinglingError: application.refused,

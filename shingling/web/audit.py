@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from shingling.admin.audit import Drops, riskiest_drops
-from shingling.tuning.evaluation import most_wrong, number_needed
+from shingling.proportions import most_wrong, number_needed
 from shingling.web.lists import next_rows, rows_asked
 from shingling.web.requests import read, whole_number
 from shingling.web.store_threads import LongRead

@@ -48,6 +48,7 @@ def _serve(options: CommandOptions) -> int:
             name,
             (options.host, options.port),
             announce,
+            settings=options.settings,
             read_only=options.read_only,
             proxy=Proxy(options.proxy_host or "", options.root_path),
         )

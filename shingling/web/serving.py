@@ -16,6 +16,7 @@ from shingling.web.shown import link
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from shingling.plugin.settings import DedupSettings
     from shingling.web.store_threads import StoreThreads
 
 _SECONDS_FOR_LAST_ANSWERS = 3
@@ -27,6 +28,7 @@ def serve(
     where: tuple[str, int],
     announce: Callable[[str], None],
     *,
+    settings: DedupSettings,
     read_only: bool,
     proxy: Proxy,
 ) -> None:
@@ -37,6 +39,7 @@ def serve(
         store_name: what it is called on every page: its URL without the password.
         where: address or name to listen on, and port; 0 takes a free one.
         announce: is told the address to open, once it can be opened.
+        settings: of the project.
         read_only: whether reviews are refused.
         proxy: that shows it to others.
 
@@ -51,7 +54,7 @@ def serve(
         port = listening.getsockname()[1]
         access = access_at(host, port, proxy)
         config = uvicorn.Config(
-            make_app(stores, access, store_name, read_only=read_only),
+            make_app(stores, access, store_name, settings, read_only=read_only),
             access_log=False,
             log_config=None,
             lifespan="off",

@@ -10,9 +10,9 @@ from hypothesis import given, settings, strategies as st
 
 from shingling import Page, Store
 from shingling.admin.audit import MAX_DROPS, riskiest_drops
+from shingling.proportions import most_wrong, number_needed
 from shingling.rules.values import own_fields
 from shingling.store.session import Session
-from shingling.tuning.evaluation import most_wrong, number_needed
 from tests.support.pages import article
 from tests.support.stores import execute
 

@@ -24,14 +24,16 @@ from shingling import Addon, RepeatedPage
 from shingling.console.options import CommandOptions
 from shingling.errors import SettingsError
 from shingling.fetching.commands import COMMANDS
-from shingling.fetching.counting import interval, lost
+from shingling.fetching.counting import lost
 from shingling.fetching.requests import (
     asked_for,
     is_from_elsewhere,
     mark,
     may_be_skipped,
 )
+from shingling.fetching.savings import read_savings
 from shingling.fetching.waiting import FormsUnderWay
+from shingling.store.session import Session
 from tests.support.crawls import Project, stats
 from tests.support.pages import article, html
 from tests.support.serving import Answer, serving
@@ -137,13 +139,9 @@ def test_the_exception_can_be_pickled_and_names_rule_and_page() -> None:
     assert "https://example.org/a by: drop-parameter sid (0.40%)" in str(again)
 
 
-def test_intervals_are_those_of_wilson() -> None:
-    assert interval(0, 0) == (0.0, 1.0)
-    assert interval(0, 300) == pytest.approx((0.0, 0.01264), abs=1e-4)
-    assert interval(3, 100) == pytest.approx((0.01025, 0.08452), abs=1e-4)
-    assert interval(5, 5) == pytest.approx((0.5655, 1.0), abs=1e-4)
+def test_what_would_be_lost_is_said_with_its_exact_interval() -> None:
     assert "no page was looked at" in lost(0, 0)
-    assert "of 1,000 such pages that were looked at, 2 would have been lost (0.05% to 0.73%)" in (
+    assert "of 1,000 such pages that were looked at, 2 would have been lost (0.02% to 0.72%)" in (
         lost(2, 1000)
     )
 
@@ -440,6 +438,15 @@ def test_observe_skips_nothing_and_tells_how_often_that_would_have_lost_a_page(
     assert "0 would have been lost (0.00% to " in log
     assert "dedup/checked" not in seen, "no item ever came"
     assert len(asked) > 240
+    with Session.open(url, create=False) as session:
+        found = read_savings(session, {"DEDUP_SKIP_RISK": 0.01, "DEDUP_FETCH_NEVER": ()})
+    assert (found.skipped, found.would_skip) == (0, would)
+    assert found.requests == int(seen["dedup/fetch/requests"]) <= len(asked)
+    assert found.looked_at == int(seen["dedup/fetch/checked"])
+    [of_site] = found.sites
+    assert of_site.requests == found.requests
+    assert of_site.repeats == would + int(seen.get("dedup/fetch/explored", 0))
+    assert "drop-parameter sid" in {rule.change for rule in of_site.rules}
     site.answers.matters = True  # type: ignore[attr-defined]
     seen, _, log = crawl(project, site, "observe", url, *FEWER, items=0)
     lost = int(seen.get("dedup/fetch/would_lose", 0)) + int(seen["dedup/fetch/unlearned"])

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from shingling.proportions import Proportion
 from shingling.tuning.evaluation import (
     THRESHOLDS,
-    Proportion,
     choose,
     cross_validated,
     curve,

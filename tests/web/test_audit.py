@@ -9,8 +9,8 @@ import json
 from typing import TYPE_CHECKING
 
 from shingling.admin.audit import riskiest_drops
+from shingling.proportions import most_wrong, number_needed
 from shingling.store.session import Session
-from shingling.tuning.evaluation import most_wrong, number_needed
 from tests.admin.test_audit import fill_with_risks
 from tests.support.processes import PATIENCE, so_within
 from tests.web.conftest import serving, violations, watched

@@ -1,0 +1,159 @@
+"""What the rules on URLs save, what that may lose, and what to write into the settings."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from shingling.fetching.learning import UrlLearner
+from shingling.fetching.stored_rules import read_rules
+from shingling.proportions import Proportion
+from shingling.store import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from shingling.fetching.learning import RuleCounts, UrlRule
+    from shingling.store.session import Session
+
+RUNS_LOOKED_AT = 100
+_FEW = 0.01  # share of the requests below which little is saved
+
+
+def learned_rules(
+    session: Session, of_rooms: Mapping[str, Any], site: str | None = None
+) -> list[UrlRule]:
+    """Rules as a crawl would know them that began now.
+
+    Args:
+        session: the store.
+        of_rooms: settings of the rooms.
+        site: host without `www.`; None: all.
+    """
+    saved: dict[str, list[RuleCounts]] = {}
+    for rule in read_rules(session, site):
+        saved.setdefault(rule.site, []).append(rule)
+    risk, never = of_rooms["DEDUP_SKIP_RISK"], of_rooms["DEDUP_FETCH_NEVER"]
+    learner = UrlLearner(risk=risk, never=never, max_sites=len(saved) + 1)
+    for name, rows in saved.items():
+        learner.load(name, rows)
+    return [rule for name in saved for rule in learner.rules(name)]
+
+
+def outermost(rules: Iterable[UrlRule]) -> list[UrlRule]:
+    """Leave out rules that do not act, and those below a path at which the same one acts."""
+    found: list[UrlRule] = []
+    acting: set[tuple[str, str, str]] = set()
+    for rule in sorted(rules, key=lambda rule: (rule.site, rule.change, rule.node)):
+        above = [rule.node[:end] or "/" for end, char in enumerate(rule.node) if char == "/"]
+        is_covered = any((rule.site, rule.change, one) in acting for one in above)
+        if rule.active:
+            acting.add((rule.site, rule.change, rule.node))
+        if rule.saved or (rule.active and not is_covered):
+            found.append(rule)
+    return found
+
+
+class SiteSavings(NamedTuple):
+    """What is known of the URLs of a site.
+
+    Args:
+        site: host, without `www.`.
+        requests: that could have been skipped.
+        repeats: those of them that a rule has found to repeat a page: skipped, only observed, or
+            made as a check.
+        rules: that act, or have found some; a request that several have found counts for each.
+    """
+
+    site: str
+    requests: int
+    repeats: int
+    rules: list[UrlRule]
+
+
+class Savings(NamedTuple):
+    """What is saved, by the last runs.
+
+    Args:
+        requests: that could have been skipped, by runs that have counted them.
+        skipped: that were.
+        would_skip: that would have been, with `observe`.
+        lost: share of them that would have brought another page, of those that were looked at.
+        looked_at: how many were.
+        sites: those with rules, the one with most repeats first.
+        settings: lines for the settings.
+        why: what that means, in words.
+    """
+
+    requests: int
+    skipped: int
+    would_skip: int
+    lost: Proportion
+    looked_at: int
+    sites: list[SiteSavings]
+    settings: list[str]
+    why: str
+
+
+def read_savings(session: Session, of_rooms: Mapping[str, Any]) -> Savings:
+    """Add up what the last runs have skipped, or would have, and list the rules of all sites."""
+    counts = Counter[str]()
+    for run in Store(session).runs(RUNS_LOOKED_AT):
+        counts.update({name: n for name, n in run.counts.items() if name.startswith("fetch_")})
+    rules = outermost(learned_rules(session, of_rooms))
+    sites = [
+        SiteSavings(
+            site,
+            counts[f"fetch_requests:{site}"],
+            counts[f"fetch_repeats:{site}"],
+            [rule for rule in rules if rule.site == site],
+        )
+        for site in {rule.site: None for rule in rules}
+    ]
+    sites.sort(key=lambda one: -one.repeats)
+    skipped, would_skip, checked = (
+        counts[f"fetch_{name}"] for name in ("skipped", "would_skip", "checked")
+    )
+    found = Savings(
+        counts["fetch_requests"],
+        skipped,
+        would_skip,
+        Proportion.of(counts["fetch_would_lose"], checked),
+        checked,
+        sites,
+        [],
+        "",
+    )
+    risk = of_rooms["DEDUP_SKIP_RISK"]
+    return found._replace(settings=_settings(found, risk), why=_why(found, risk))
+
+
+def _settings(found: Savings, risk: float) -> list[str]:
+    """Lines to write: `skip` if something is saved and no more is lost than the settings allow."""
+    if not found.sites:
+        return ['DEDUP_FETCH = "observe"']
+    is_safe = found.looked_at > 0 and found.lost.high <= risk
+    return [f'DEDUP_FETCH = "{"skip" if is_safe else "observe"}"', f"DEDUP_SKIP_RISK = {risk:g}"]
+
+
+def _why(found: Savings, risk: float) -> str:
+    repeats = found.skipped + found.would_skip
+    if not found.requests and not repeats:
+        return "No crawl has looked at requests yet: DEDUP_FETCH is all."
+    if not found.sites:
+        return (
+            "Little is saved because no change of a URL was seen to repeat pages: their duplicates"
+            " are under other paths, or came from other sites."
+        )
+    if found.requests and repeats < _FEW * found.requests:
+        return (
+            "Little is saved because few requests differ from others only by such a change:"
+            " duplicates that have URLs of their own are found after their download."
+        )
+    if not found.looked_at:
+        return "None was made to see what would be lost: let a crawl observe first."
+    best = max((rule for one in found.sites for rule in one.rules), key=lambda rule: rule.saved)
+    why = f"Most are found by {best.change}, on {best.site}."
+    if found.lost.high > risk:
+        return f"{why} More than {risk:.2%} may be lost: observe until the interval is below that."
+    return f"{why} Less than {risk:.2%} is lost: they can be skipped."
