@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from shingling.errors import require_type
+from shingling.notebook import table
 from shingling.rules import MIN_WORDS_FOR_SIMHASH
 from shingling.similarity.common_runs import align, longest_common_run
 from shingling.similarity.cosines import DocumentFrequencies, Weighting, cosine
@@ -69,6 +70,10 @@ class Comparison:
     def as_dict(self) -> dict[str, Any]:
         """Measures by name."""
         return asdict(self)
+
+    def _repr_html_(self) -> str:
+        shown = ((name.replace("_", " "), value) for name, value in self.as_dict().items())
+        return table([row for row in shown if row[1] is not None])
 
     @property
     def warnings(self) -> list[str]:

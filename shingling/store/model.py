@@ -274,6 +274,15 @@ class StoredPage:
         return shown
 
 
+PAGE_COLUMNS = ("URL", "title", "status", "words", "resemblance", "original")
+"""Columns of pages in a notebook."""
+
+
+def page_cells(page: StoredPage) -> tuple[Any, ...]:
+    """Cells of a page in a notebook."""
+    return page.url, page.title, page.status, page.words, page.resemblance, page.original
+
+
 class Match(NamedTuple):
     """A stored page that resembles what was asked for.
 
@@ -313,6 +322,12 @@ class Group:
             "highest": max(measured),
             "duplicates": [page.as_dict() for page in self.duplicates],
         }
+
+    def _repr_html_(self) -> str:
+        from shingling.notebook import table  # a crawl does not need it
+
+        caption = f"{self.original.title or ''} {self.original.url}"
+        return table(map(page_cells, self.duplicates), PAGE_COLUMNS, caption)
 
 
 class IndexShape(NamedTuple):

@@ -14,7 +14,7 @@ from shingling.rooms import offered
 from shingling.rules.rules import Rules
 from shingling.store.backends import is_file_name, url_of_file
 from shingling.store.known import read_text, signature_of
-from shingling.store.model import Group, Match, Page, Verdict
+from shingling.store.model import PAGE_COLUMNS, Group, Match, Page, Verdict, page_cells
 from shingling.store.queries import (
     SHOWN,
     duplicates_of,
@@ -40,6 +40,19 @@ if TYPE_CHECKING:
     from shingling.store.model import SplitText, StoredPage, StoreStatus
     from shingling.store.run_records import RunRecord
     from shingling.store.runs import Run
+
+
+_MATCH_COLUMNS = ("URL", "title", "resemblance", "containment", "measured")
+
+
+def _matches(found: list[Match]) -> list[Match]:
+    """Have matches show themselves as a table in a notebook."""
+    from shingling.notebook import Listed  # a crawl does not need it
+
+    def row(one: Match) -> tuple[Any, ...]:
+        return one.page.url, one.page.title, one.resemblance, one.containment, one.measured
+
+    return Listed(found, _MATCH_COLUMNS, row)
 
 
 class Store:
@@ -107,6 +120,13 @@ class Store:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def _repr_html_(self) -> str:
+        from shingling.notebook import table  # a crawl does not need it
+
+        status = self.status()
+        names = ("pages", "originals", "duplicates", "exact", "near", "runs", "reviews")
+        return table([("store", status.url), *((name, getattr(status, name)) for name in names)])
 
     @property
     def url(self) -> str:
@@ -205,7 +225,7 @@ class Store:
 
         self._session.require_scheme(signature)
         with self._session.reading() as connection:
-            return similar(self._session, connection, signature, text, threshold, limit)
+            return _matches(similar(self._session, connection, signature, text, threshold, limit))
 
     def measure(
         self,
@@ -237,9 +257,10 @@ class Store:
 
         left_out = () if without is None else (without.id,)
         with self._session.reading() as connection:
-            return measure_stored(
+            matches, unique = measure_stored(
                 connection, text, self.scheme, measure, threshold, limit, left_out
             )
+            return _matches(matches), unique
 
     def within(
         self, signature: Signature, distance: int, limit: int = 10, *, text: str | None = None
@@ -263,7 +284,7 @@ class Store:
 
         self._session.require_scheme(signature)
         with self._session.reading() as connection:
-            return within(self._session, connection, signature, text, distance, limit)
+            return _matches(within(self._session, connection, signature, text, distance, limit))
 
     def find(self, url: str) -> list[StoredPage]:
         """Find the pages that are stored under a URL, one a scope."""
@@ -362,12 +383,20 @@ class Store:
                 `run` that has met them, `change` beside the run before (`came`, `went`, `moved`,
                 `skipped`). With `run`, status and reason are those of its verdict.
         """
-        from shingling.store.listing import ids_query  # a crawl does not need it
+        from shingling.notebook import Listed, Streamed  # a crawl needs neither
+        from shingling.store.listing import ids_query
 
-        with self._session.reading() as connection:
-            ids, values = ids_query(connection, wanted)
-            asked = text(f"pages.id IN ({ids})").bindparams(**values)
-            yield from shown_pages(connection, SHOWN.where(asked).order_by(pages.c.id).limit(limit))
+        def read(limit: int | None) -> Iterator[StoredPage]:
+            with self._session.reading() as connection:
+                ids, values = ids_query(connection, wanted)
+                asked = text(f"pages.id IN ({ids})").bindparams(**values)
+                query = SHOWN.where(asked).order_by(pages.c.id)
+                yield from shown_pages(connection, query.limit(limit))
+
+        return Streamed(
+            read(limit),
+            lambda most: Listed(read(min(most, limit or most)), PAGE_COLUMNS, page_cells),
+        )
 
     def groups(self, limit: int | None = None, *, site: str | None = None) -> Iterator[Group]:
         """Yield originals with their duplicates, the largest groups first.
@@ -376,6 +405,18 @@ class Store:
             limit: at most so many.
             site: host of a page in each of them, or any URL of it.
         """
+        from shingling.notebook import Listed, Streamed  # a crawl does not need it
+
+        return Streamed(
+            self._groups(limit, site),
+            lambda most: Listed(
+                self._groups(min(most, limit or most), site),
+                ("original", "title", "duplicates"),
+                lambda one: (one.original.url, one.original.title, len(one.duplicates)),
+            ),
+        )
+
+    def _groups(self, limit: int | None, site: str | None) -> Iterator[Group]:
         size = func.count().label("size")
         query = (
             select(pages.c.original_id, size)

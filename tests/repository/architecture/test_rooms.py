@@ -20,7 +20,7 @@ from tests.support.installed import ROOT
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-_GROUND = {"arrays", "errors", "kernel", "names", "proportions", "rules"}
+_GROUND = {"arrays", "errors", "kernel", "names", "notebook", "proportions", "rules"}
 _TEXTS = _GROUND | {"text", "sketch", "similarity"}
 
 CORE = {
@@ -28,6 +28,7 @@ CORE = {
     "errors": set[str](),
     "kernel": set[str](),
     "names": set[str](),
+    "notebook": {"errors"},
     "proportions": set[str](),
     "rooms": set[str](),
     "rules": {"errors"},
