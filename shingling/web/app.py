@@ -34,7 +34,7 @@ from shingling.web.pairs import read_pair
 from shingling.web.requests import RequestError, fields_of, form_of, needed, read, whole_number
 from shingling.web.reviewing import Decisions, version
 from shingling.web.shown import environment, link
-from shingling.web.store_threads import Kept
+from shingling.web.store_threads import CountingError, Kept
 from shingling.web.threshold import ThresholdPage
 
 if TYPE_CHECKING:
@@ -105,13 +105,13 @@ class _Application:
 
     def routes(self) -> list[Route | Mount]:
         """Addresses of all pages and files."""
-        counted = Kept(count_all)
+        counted = Kept(self._stores, count_all)
         views: dict[str, View] = {
             "groups": View(show_groups, ("groups", "pairs", "rows", "next")),
             "group": View(show_group, ("original", "rows", "next")),
             "pair": View(self._pair, ("pair", "previous", "next")),
             "reviews": View(show_reviews, ("total", "rows", "next")),
-            "overview": View(lambda session, _: counted.get(session), COUNTED),
+            "overview": View(lambda *_: counted.get(), COUNTED),
             "threshold": View(self._threshold.show, threshold.SHOWN),
             "audit": View(self._audit.show, audit.SHOWN),
             "pages": View(show_pages, ("rows", "next", "total", "whole")),
@@ -149,14 +149,18 @@ class _Application:
     async def refused(self, request: Request, error: Exception) -> Response:
         """Answer to what a request or the store is at fault of."""
         line = str(error)
-        status, back = 503 if isinstance(error, StoreUnavailableError) else 500, "/groups"
+        is_busy = isinstance(error, (StoreUnavailableError, CountingError))
+        status, back = 503 if is_busy else 500, "/groups"
         if isinstance(error, HTTPException):
             line, status = error.detail, error.status_code
         elif isinstance(error, RequestError):
             status, back = error.status, error.back
         if request.scope["path"].endswith(ENDINGS):
             return data_response({"error": line}, ".json", "problem", status)
-        return self.problem(status, f"{line[:1].upper()}{line[1:]}.", back)
+        answer = self.problem(status, f"{line[:1].upper()}{line[1:]}.", back)
+        if isinstance(error, CountingError):
+            answer.headers["refresh"] = "2"
+        return answer
 
     async def failed(self, _: Request, error: Exception) -> Response:
         """Answer if the application itself is at fault."""

@@ -10,7 +10,7 @@ from shingling.admin.audit import Drops, riskiest_drops
 from shingling.proportions import most_wrong, number_needed
 from shingling.web.lists import next_rows, rows_asked
 from shingling.web.requests import read, whole_number
-from shingling.web.store_threads import LongRead
+from shingling.web.store_threads import PATIENCE, LongRead
 from shingling.web.walks import Walk
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class AuditPage:
     def show(self, session: Session, query: Mapping[str, str]) -> dict[str, Any]:
         """Show how far the audit is, and some of the duplicates."""
         audit = self.begin(anew=False)
-        audit.over.wait(1)
+        audit.over.wait(PATIENCE)
         walk = self.walk(session)
         rows = [] if walk is None else walk.rows
         begin = read(query, "after", whole_number) or 0

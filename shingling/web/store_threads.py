@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Generic, TypeVar
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 THREADS = 2  # a list that takes long does not hold up a pair
+PATIENCE = 1.0
+"""Seconds that a page waits for what is being counted."""
+
 _KEPT_TIMES_READING = 20  # so that reading takes no more than a twentieth of the time
 
 
@@ -46,6 +49,9 @@ class StoreThreads:
     _long: ThreadPoolExecutor = field(
         default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="dedup-long")
     )
+    _counting: ThreadPoolExecutor = field(
+        default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="dedup-counting")
+    )
     _stopped: threading.Event = field(default_factory=threading.Event)
 
     async def run(self, action: Callable[[Session], _T]) -> _T:
@@ -64,6 +70,10 @@ class StoreThreads:
         """
         self._long.submit(action, self._session, self._stopped)
 
+    def count(self, action: Callable[[Session], _T]) -> Future[_T]:
+        """Have an action that takes seconds run in a thread of its own."""
+        return self._counting.submit(self._act, action)
+
     def _act(self, action: Callable[[Session], _T]) -> _T:
         return action(self._session())
 
@@ -80,7 +90,7 @@ class StoreThreads:
     def close(self) -> None:
         """Wait for what is under way, which ends early if it takes long, and close the store."""
         self._stopped.set()
-        for pool in (self._pool, self._long):
+        for pool in (self._pool, self._long, self._counting):
             pool.shutdown(cancel_futures=True)
         for session in self._opened:
             session.close()
@@ -128,24 +138,51 @@ class LongRead:
             self.over.set()
 
 
+class CountingError(ShinglingError):
+    """What is asked for is still being counted, and is there a moment later."""
+
+
 @dataclass
 class Kept(Generic[_T]):
     """What takes long to read from a large store, and is kept for a while.
 
     Args:
+        stores: whose thread reads it.
         read: reads it.
     """
 
+    stores: StoreThreads
     read: Callable[[Session], _T]
-    _reading: threading.Lock = field(default_factory=threading.Lock)
-    _kept: tuple[_T, float] | None = None
+    _starting: threading.Lock = field(default_factory=threading.Lock)
+    _reading: Future[_T] | None = None
+    _kept: _T | None = None
+    _until: float = 0.0
 
-    def get(self, session: Session) -> _T:
-        """Read it, or take what was read a short while ago."""
-        with self._reading:
-            begun = time.monotonic()
-            if self._kept is None or begun > self._kept[1]:
-                value = self.read(session)
-                ended = time.monotonic()
-                self._kept = value, ended + _KEPT_TIMES_READING * (ended - begun)
-            return self._kept[0]
+    def get(self) -> _T:
+        """Take what was read a while ago, or have it read again and wait for that for a second.
+
+        Raises:
+            CountingError: it was never read before, and that takes longer.
+        """
+        with self._starting:
+            if self._reading is None and time.monotonic() > self._until:
+                self._reading = self.stores.count(self._read)
+            reading = self._reading
+        if reading is not None:
+            try:
+                return reading.result(PATIENCE)
+            except TimeoutError:
+                pass
+        if self._kept is None:
+            raise CountingError("the pages are being counted for the first time: a moment")
+        return self._kept
+
+    def _read(self, session: Session) -> _T:
+        begun = time.monotonic()
+        try:
+            self._kept = self.read(session)
+            return self._kept
+        finally:
+            ended = time.monotonic()
+            self._until = ended + _KEPT_TIMES_READING * (ended - begun)
+            self._reading = None

@@ -18,11 +18,12 @@ from shingling.tuning.report import tune_on
 from shingling.web.lists import next_rows, rows_asked
 from shingling.web.overview import count_resemblances
 from shingling.web.requests import needed, read, share, whole_number
-from shingling.web.store_threads import Kept, LongRead
+from shingling.web.store_threads import PATIENCE, Kept, LongRead
 from shingling.web.walks import Walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from concurrent.futures import Future
 
     from shingling.admin.rebuild import Compared
     from shingling.rules.rules import Rules
@@ -80,10 +81,10 @@ class ThresholdPage:
 
     def __init__(self, stores: StoreThreads) -> None:
         self._stores = stores
-        self._counted = Kept(_count)
+        self._counted = Kept(stores, _count)
         self._dry_run: DryRun | None = None
         self._starting = threading.Lock()
-        self._advised: tuple[list[Review], Report | str] | None = None
+        self._advised: tuple[list[Review], Future[Report | str]] | None = None
 
     def begin(self, form: Mapping[str, str]) -> None:
         """Begin a dry run at a threshold, unless one is under way.
@@ -104,7 +105,7 @@ class ThresholdPage:
         # As it is now: it may end while the page is made.
         dry_run = None if self._dry_run is None else replace(self._dry_run)
         rules = session.fitting_rules
-        advice = self._advice(session, rules)
+        advice = self._advice(session)
         report = None if isinstance(advice, str) else advice
         threshold = rules.threshold if report is None else report.recommended.threshold
         tried, advised = threshold, Advice(None, "")
@@ -117,7 +118,7 @@ class ThresholdPage:
         begin = read(query, "after", whole_number) or 0
         end = begin + rows_asked(query, CHANGES_SHOWN)
         return {
-            **self._counted.get(session),
+            **self._counted.get(),
             "rules": rules,
             "asks_for_threshold": METHODS[rules.method].threshold,
             "dry_run": dry_run,
@@ -147,18 +148,23 @@ class ThresholdPage:
         changes, asked = dry_run.compared.changes.examples, ("threshold", dry_run.threshold)
         return Walk.of(session, "/threshold", asked, changes, dry_run.begun)
 
-    def _advice(self, session: Session, rules: Rules) -> Report | str:
+    def _advice(self, session: Session) -> Report | str:
         """Ask `tune` for a threshold under the present scheme, or say why there is none."""
-        store = Store(session)
-        reviews = store.admin.reviews()
+        reviews = Store(session).admin.reviews()
         if self._advised is None or self._advised[0] != reviews:
-            try:
-                labelled = reviewed_pairs(store)
-                advice: Report | str = tune_on(labelled, store.scheme, rules, sizes=())
-            except (SchemeError, TuningError) as error:
-                advice = str(error)
-            self._advised = reviews, advice
-        return self._advised[1]
+            self._advised = reviews, self._stores.count(_advise)
+        try:
+            return self._advised[1].result(PATIENCE)
+        except TimeoutError:
+            return "it is being computed, look again in a moment"
+
+
+def _advise(session: Session) -> Report | str:
+    store = Store(session)
+    try:
+        return tune_on(reviewed_pairs(store), store.scheme, session.fitting_rules, sizes=())
+    except (SchemeError, TuningError) as error:
+        return str(error)
 
 
 def _count(session: Session) -> dict[str, Any]:

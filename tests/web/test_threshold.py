@@ -23,7 +23,7 @@ from shingling.store.session import Session
 from shingling.tuning.pairs import reviewed_pairs
 from shingling.tuning.report import tune_on
 from shingling.web.overview import BINS, count_resemblances
-from shingling.web.store_threads import StoreThreads
+from shingling.web.store_threads import CountingError, Kept, StoreThreads
 from shingling.web.threshold import DryRun
 from tests.support.processes import PATIENCE, so_within
 from tests.support.stores import execute
@@ -55,6 +55,12 @@ def tried(served: Served, threshold: str) -> str:
         assert so_within(PATIENCE, lambda: 'id="running"' not in ask(served, "/threshold")[1])
         page = ask(served, "/threshold")[1]
     return html.unescape(page)
+
+
+def advised(served: Served) -> str:
+    """Page with what reviews recommend, which takes a moment."""
+    assert so_within(PATIENCE, lambda: "it is being computed" not in ask(served, "/threshold")[1])
+    return html.unescape(ask(served, "/threshold")[1])
 
 
 @pytest.fixture(scope="module")
@@ -127,7 +133,7 @@ def test_a_lower_threshold_than_the_index_serves_is_told_of(editions: Served) ->
 
 
 def test_what_the_page_says_of_reviews_is_what_tune_says(editions: Served) -> None:
-    page = html.unescape(ask(editions, "/threshold")[1])
+    page = advised(editions)
     with Store.open(editions.store) as store:
         report = tune_on(reviewed_pairs(store), store.scheme, Rules())
     [five] = [result for result in report.results if result.shingle_size == 5]
@@ -156,13 +162,14 @@ def test_nobody_else_begins_a_dry_run(editions: Served, tmp_path: Path) -> None:
     with serving(tmp_path, fill_with_editions, "--read-only") as served:
         form = {**fields_of(ask(served, "/threshold")[1], "/threshold"), "threshold": "0.7"}
         assert ask(served, "/threshold", form)[0] == 403
-        page = ask(served, "/threshold")[1]
+        page = advised(served)
         assert "served read only" in page
         assert "35 reviewed pairs" in page
 
 
 def test_what_would_change_is_reviewed_one_pair_after_another(tmp_path: Path) -> None:
     with serving(tmp_path, fill_with_editions) as served:
+        advised(served)
         page = tried(served, "0.8")
         pairs = len(re.findall('class="row"', page))
         waiting = page.count("<td></td></tr>")
@@ -178,6 +185,7 @@ def test_what_would_change_is_reviewed_one_pair_after_another(tmp_path: Path) ->
             answer = "same" if number < EDITED_STORIES // 2 else "different"
             page = ask(served, "/review", {**form, "answer": answer})[1]
         assert "<h1>Threshold</h1>" in page
+        page = advised(served)
         assert 'class="button"' not in page
         assert f"by {35 + waiting} reviewed pairs" in page
         data = json.loads(ask(served, "/threshold.json")[1])
@@ -220,7 +228,7 @@ def test_a_threshold_is_advised_when_more_than_half_of_the_changes_are_surely_ri
 
 def test_a_dry_run_that_fails_says_why(tmp_path: Path) -> None:
     with serving(tmp_path, fill_with_news) as served:
-        page = ask(served, "/threshold")[1]
+        page = advised(served)
         assert "None yet: 0 labelled pairs" in page
         execute(tmp_path / "dedup.db", "DROP TABLE texts")
         assert re.search(r'class="note" role="status">[^<]*no such table', tried(served, "0.7"))
@@ -299,3 +307,27 @@ def test_a_threshold_is_found_by_keyboard_alone(tmp_path: Path, browser: Browser
         tab.get_by_text("Copied.").wait_for()
         assert tab.evaluate("navigator.clipboard.readText()") == line
         assert troubles == []
+
+
+def test_what_takes_long_is_counted_in_the_background_and_kept(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'dedup.db'}"
+    fill_with_news(url)
+    go_on, number = threading.Event(), iter(range(1, 9))
+
+    def count(_: Session) -> int:
+        assert go_on.wait(PATIENCE)
+        return next(number)
+
+    stores = StoreThreads(url, None)
+    kept = Kept(stores, count)
+    with pytest.raises(CountingError):
+        kept.get()
+    go_on.set()
+    assert kept.get() == 1
+    assert kept.get() == 1
+    kept._until = 0
+    go_on.clear()
+    assert kept.get() == 1, "what was counted before, while it is counted again"
+    go_on.set()
+    assert so_within(PATIENCE, lambda: kept.get() == 2)
+    stores.close()
