@@ -20,7 +20,7 @@ from scrapy.http.request import NO_CALLBACK
 
 from shingling.errors import printable
 from shingling.fetching.counting import FetchCounts
-from shingling.fetching.learning import FetchedPage
+from shingling.fetching.learning import FetchedPage, site_name
 from shingling.fetching.repeated import RepeatedPage
 from shingling.fetching.requests import asked_for, is_from_elsewhere, may_be_skipped
 from shingling.fetching.sharing import SharedLearner
@@ -104,7 +104,7 @@ class FetchMiddleware:
         except Exception as error:  # a request is never lost because this plugin failed
             self._fail(error)
             return
-        self._counts.add_request(site, repeats=skip is not None)
+        self._counts.add_request(site_name(request.url), repeats=skip is not None)
         if skip is None:
             return
         if self._skips and not skip.explore:
