@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 from functools import partial
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
@@ -65,15 +63,6 @@ _HEADINGS = {
 }
 
 
-def _static_version() -> str:
-    """Mark of the files below `static`, with which browsers keep them."""
-    folder = files("shingling.web").joinpath("static")
-    digest = hashlib.sha256()
-    for file in sorted(folder.iterdir(), key=lambda one: one.name):
-        digest.update(file.read_bytes())
-    return digest.hexdigest()[:16]
-
-
 class _Application:
     """What all answers share."""
 
@@ -99,7 +88,6 @@ class _Application:
             read_only=read_only,
             store_name=store_name,
             version=version,
-            static_version=_static_version(),
             has_savings=savings is not None,
         )
 

@@ -80,7 +80,8 @@ class AuditPage:
             "wrong": wrong,
             "at_most": most_wrong(wrong, looked_at) if looked_at else None,
             "needed": number_needed(wrong, SHARE) if wrong <= _MAX_WRONG else None,
-            "first": FIRST,
+            "first": min(FIRST, number),
+            "hoped": most_wrong(0, min(FIRST, number)) if number else None,
             "rows": rows[begin:end],
             "next": next_rows("/audit", query, end if end < len(rows) else None),
         }

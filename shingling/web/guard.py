@@ -32,7 +32,6 @@ _HEADERS = {
     "cross-origin-resource-policy": "same-origin",
 }
 STATIC = "/static/"
-_KEPT = "private, max-age=31536000, immutable"
 TOKEN_PARAMETER = "token"  # noqa: S105 (its name, not a token)
 
 
@@ -120,14 +119,14 @@ class Guard:
         if root and path.startswith(f"{root}/"):  # some proxies take it away, some do not
             path = path.removeprefix(root)
             scope = {**scope, "path": path}
-        is_file = path.startswith(STATIC) and scope["query_string"]  # it has the file's version
 
         async def send_guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 headers.update(_HEADERS)
-                is_kept = is_file and message["status"] == 200
-                headers["cache-control"] = _KEPT if is_kept else "no-store"
+                # Styles stay in the browser, which asks whether they are still the same.
+                is_file = path.startswith(STATIC)
+                headers["cache-control"] = "private, no-cache" if is_file else "no-store"
                 if headers.get("location", "").startswith("/"):
                     headers["location"] = root + headers["location"]
             await send(message)

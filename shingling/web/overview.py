@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import UTC, datetime
+from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import distinct, func, select
@@ -78,11 +79,12 @@ class BarChart(NamedTuple):
     rows: Sequence[tuple[str, tuple[int, ...]]]
 
     @property
-    def top(self) -> int:
-        """Value at the upper end: an even number of one or two digits and zeros, 2 at least."""
+    def ticks(self) -> range:
+        """Round values from 0 to the upper end: in steps of 1, 2 or 5 and zeros, at most five."""
         highest = max((sum(values) for _, values in self.rows), default=0)
-        step = 2 * int("1".ljust(len(str(highest)) - 1, "0"))
-        return max(-(-highest // step) * step, 2)
+        steps = (one * 10**zeros for zeros in count() for one in (1, 2, 5))
+        step = next(one for one in steps if 4 * one >= highest)
+        return range(0, max(-(-highest // step), 1) * step + 1, step)
 
 
 COUNTED = (

@@ -12,9 +12,11 @@ from playwright.sync_api import sync_playwright
 
 from shingling.store.session import Session
 from shingling.web.report import report_page
+from tests.admin.test_audit import fill_with_risks
 from tests.support.installed import ROOT
 from tests.web.conftest import serving
 from tests.web.stores import fill_with_editions, fill_with_news
+from tests.web.test_savings import fill_with_rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,6 +26,8 @@ PAIR = "a=https://city.example/harbour/terminal&b=https://agency.example/news/20
 STORES: dict[str, Callable[[str], None]] = {
     "news": fill_with_news,
     "editions": fill_with_editions,
+    "risks": fill_with_risks,
+    "rules": fill_with_rules,
 }
 SCREENS = {
     "groups": ("news", "/groups?order=resemblance"),
@@ -31,6 +35,8 @@ SCREENS = {
     "reviews": ("editions", "/reviews"),
     "pair": ("news", f"/pair?{PAIR}"),
     "threshold": ("editions", "/threshold"),
+    "audit": ("risks", "/audit"),
+    "savings": ("rules", "/savings"),
     "overview": ("news", "/overview"),
 }
 

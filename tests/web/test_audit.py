@@ -35,7 +35,8 @@ def listed(served: Served) -> str:
 def test_an_audit_ends_with_how_many_are_wrong_at_most(tmp_path: Path) -> None:
     with serving(tmp_path, fill_with_risks) as served:
         page = listed(served)
-        assert "Nothing is looked at yet." in page
+        hoped = f"{100 * most_wrong(0, 10):.2g}"
+        assert f"If 10 are and none is wrong, at most {hoped} % are, with 95 % conf" in page
         with Session.open(served.store, create=False) as session:
             number, drops = riskiest_drops(session, lambda *_: None)
         data = json.loads(ask(served, "/audit.json")[1])

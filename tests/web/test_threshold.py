@@ -22,7 +22,7 @@ from shingling.store.schema.tables import pages
 from shingling.store.session import Session
 from shingling.tuning.pairs import reviewed_pairs
 from shingling.tuning.report import tune_on
-from shingling.web.overview import BINS, count_resemblances
+from shingling.web.overview import BINS, BarChart, count_resemblances
 from shingling.web.store_threads import CountingError, Kept, StoreThreads
 from shingling.web.threshold import DryRun
 from tests.support.processes import PATIENCE, so_within
@@ -307,6 +307,22 @@ def test_a_threshold_is_found_by_keyboard_alone(tmp_path: Path, browser: Browser
         tab.get_by_text("Copied.").wait_for()
         assert tab.evaluate("navigator.clipboard.readText()") == line
         assert troubles == []
+
+
+@pytest.mark.parametrize(
+    ("highest", "ticks"),
+    [
+        (0, [0, 1]),
+        (1, [0, 1]),
+        (3, [0, 1, 2, 3]),
+        (7, [0, 2, 4, 6, 8]),
+        (41, [0, 20, 40, 60]),
+        (693, [0, 200, 400, 600, 800]),
+        (7600, [0, 2000, 4000, 6000, 8000]),
+    ],
+)
+def test_ticks_are_round(highest: int, ticks: list[int]) -> None:
+    assert [*BarChart("", "", ("a", "b"), [("x", (highest, 0))]).ticks] == ticks
 
 
 def test_what_takes_long_is_counted_in_the_background_and_kept(tmp_path: Path) -> None:
