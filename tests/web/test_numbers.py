@@ -74,7 +74,7 @@ def test_every_number_leads_to_exactly_what_it_counts(
                 numbers.setdefault(html.unescape(link), set()).add(int(number))
         assert kinds == {
             *("/groups", "/group", "/pair", "/pages", "/page", "/runs", "/run", "/reviews"),
-            *("/overview", "/threshold"),
+            *("/overview", "/threshold", "/audit", "/savings"),
         }
         assert len(numbers) >= 10
         for link, said in numbers.items():
