@@ -13,7 +13,7 @@ from shingling.sketch import shingle_text
 from shingling.store.backends.base import entries_of
 from shingling.store.index import keys_of_sample
 from shingling.store.known import read_texts
-from shingling.store.run_records import is_active
+from shingling.store.runs import is_active
 from shingling.store.schema.rows import row_from
 from shingling.store.schema.tables import (
     LIVE,

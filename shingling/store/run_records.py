@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import time
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import select
 
 from shingling.store.model import from_seconds
+from shingling.store.runs import is_active
 from shingling.store.schema import checks
 from shingling.store.schema.tables import runs
 
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, RowMapping
 
     from shingling.store.schema.checks import Check
-
-_ACTIVE_SECONDS = 600  # since a run has begun, or has written something
 
 _RUN: dict[str, Check] = {
     "spider": checks.STRING,
@@ -62,11 +60,6 @@ class RunRecord:
         """Run with times in ISO 8601."""
         finished = None if self.finished is None else self.finished.isoformat()
         return {**asdict(self), "started": self.started.isoformat(), "finished": finished}
-
-
-def is_active(written: int) -> bool:
-    """Whether a run that has no outcome, and has written something then, may be under way."""
-    return written > time.time() - _ACTIVE_SECONDS
 
 
 def list_runs(

@@ -17,6 +17,8 @@ from shingling.text import clean
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+_ACTIVE_SECONDS = 600  # since a run has begun, or has written something
+
 
 @dataclass
 class Run:
@@ -57,6 +59,11 @@ def end_run(connection: Connection, run: Run, outcome: str) -> None:
     write_counts(connection, run.id, run.counts)
     connection.execute(update(runs).where(runs.c.id == run.id).values(outcome=clean(outcome)))
     count_verdicts(connection, run.id)
+
+
+def is_active(written: int) -> bool:
+    """Whether a run that has no outcome, and has written something then, may be under way."""
+    return written > time.time() - _ACTIVE_SECONDS
 
 
 def write_counts(connection: Connection, run: int, counts: Counter[str]) -> None:

@@ -60,6 +60,7 @@ _USES: dict[str, Callable[[Any], Any]] = {
     "plugin.settings._LONG_WORD": lambda message: plugin_settings._LONG_WORD.sub("", message),
     "similarity.diff._WORD": diff._WORD.findall,
     "similarity.diff._SENTENCE_END": diff._SENTENCE_END.findall,
+    "store.urls._SCHEME": lambda url: urls._SCHEME.sub("", url),
     "store.urls._CREDENTIALS": urls._CREDENTIALS.match,
     "store.urls._USUAL": urls._USUAL.match,
     "store.urls._PATH": urls._PATH.match,

@@ -17,7 +17,8 @@ import pytest
 from sqlalchemy import select
 
 from shingling import Rules, Store
-from shingling.admin.rebuild import Change, Changes, Compared
+from shingling.admin.audit import riskiest_drops
+from shingling.admin.rebuild import Change, Changes, Compared, compare_rules
 from shingling.store.schema.tables import pages
 from shingling.store.session import Session
 from shingling.tuning.pairs import reviewed_pairs
@@ -26,7 +27,7 @@ from shingling.web.overview import BINS, BarChart, count_resemblances
 from shingling.web.store_threads import CountingError, Kept, StoreThreads
 from shingling.web.threshold import DryRun
 from tests.support.processes import PATIENCE, so_within
-from tests.support.stores import execute
+from tests.support.stores import execute, url_of
 from tests.web.conftest import serving, watched
 from tests.web.stores import EDITED_STORIES, fill_with_editions, fill_with_news
 from tests.web.test_requests import ask as send, fields_of
@@ -347,3 +348,24 @@ def test_what_takes_long_is_counted_in_the_background_and_kept(tmp_path: Path) -
     go_on.set()
     assert so_within(PATIENCE, lambda: kept.get() == 2)
     stores.close()
+
+
+def test_all_databases_decide_twice_in_a_transaction_that_leaves_nothing(file: Path) -> None:
+    url = url_of(file)
+    fill_with_editions(url)
+    steps: list[tuple[int, int]] = []
+    with Session.open(url, create=False) as session:
+        before = {page.url: page.original for page in Store(session).pages()}
+        present, other = session.fitting_rules, Rules(threshold=0.8)
+        found = compare_rules(session, present, other, lambda *step: steps.append(step))
+        assert found == compare_rules(session, present, other, lambda *_: None)
+        dry_run = Store(session).admin.redecide(other, dry_run=True)
+        assert {one.url for one in found.changes.examples} == {one.url for one in dry_run.examples}
+        assert found.changes.to_original == len(found.changes.examples) > 3
+        assert found.again.examples == ()
+        assert steps[0] == (0, 176)
+        assert steps[-1] == (176, 176)
+        number, drops = riskiest_drops(session, lambda *_: None)
+        said = sum(review.same for review in Store(session).admin.reviews())
+        assert number == Store(session).status().duplicates - said == len(drops) > 3
+        assert {page.url: page.original for page in Store(session).pages()} == before
