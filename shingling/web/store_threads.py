@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 THREADS = 2  # a list that takes long does not hold up a pair
-PATIENCE = 1.0
+PATIENCE = 0.5
 """Seconds that a page waits for what is being counted."""
 
 _KEPT_TIMES_READING = 20  # so that reading takes no more than a twentieth of the time
@@ -159,7 +159,7 @@ class Kept(Generic[_T]):
     _until: float = 0.0
 
     def get(self) -> _T:
-        """Take what was read a while ago, or have it read again and wait for that for a second.
+        """Take what was read a while ago, or have it read again and wait for that a little.
 
         Raises:
             CountingError: it was never read before, and that takes longer.

@@ -104,7 +104,7 @@ class ThresholdPage:
         """Show the page, and some of the pages that would change."""
         # As it is now: it may end while the page is made.
         dry_run = None if self._dry_run is None else replace(self._dry_run)
-        rules = session.fitting_rules
+        rules, counted = session.fitting_rules, self._counted.get()
         advice = self._advice(session)
         report = None if isinstance(advice, str) else advice
         threshold = rules.threshold if report is None else report.recommended.threshold
@@ -118,7 +118,7 @@ class ThresholdPage:
         begin = read(query, "after", whole_number) or 0
         end = begin + rows_asked(query, CHANGES_SHOWN)
         return {
-            **self._counted.get(),
+            **counted,
             "rules": rules,
             "asks_for_threshold": METHODS[rules.method].threshold,
             "dry_run": dry_run,

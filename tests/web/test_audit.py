@@ -75,7 +75,9 @@ def test_hostile_titles_and_an_empty_store_are_audited(
     with serving(tmp_path, fill_with_attacks) as served, browser.new_context() as context:
         tab = context.new_page()
         asked, troubles = watched(tab)
-        tab.goto(f"{served.address}/audit")
+        tab.goto(served.address)
+        tab.keyboard.press("i")
+        tab.wait_for_url("**/audit")
         tab.get_by_text("Nothing is looked at yet").wait_for()
         assert "svg onload" in tab.inner_text("table")
         assert tab.title().startswith("Audit")
