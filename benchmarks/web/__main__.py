@@ -18,7 +18,7 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from benchmarks.processes import memory_of
 from benchmarks.report import Target, number, options_of, show
-from benchmarks.web.stores import fill
+from benchmarks.web.stores import RUNS, fill
 from shingling import Store
 from tests.support.processes import dedup_serve
 
@@ -38,6 +38,18 @@ FILTERS = {
     "words": {"words": "harbour"},
     "rare words": {"words": "articles/777"},
     "near, not reviewed": {"status": "near", "reviewed": "no", "high": "0.8"},
+}
+PAGES = {
+    "all": "",
+    "words": "words=harbour",
+    "rare words": "words=articles/777/",
+    "a site": "site=site7.example",
+    "duplicates": "status=duplicate",
+    "a run": f"run={RUNS}",
+    "changed in a run": f"run={RUNS}&status=changed",
+    "came": f"run={RUNS}&change=came",
+    "moved": f"run={RUNS}&change=moved",
+    "words in a run": f"run={RUNS}&words=harbour",
 }
 ORDERS = ("size", "resemblance", "date")
 _MOST = 200  # milliseconds of a list of groups
@@ -67,10 +79,16 @@ def paths(url: str, groups: str) -> Iterator[tuple[str, str]]:
     for (name, values), order in product(FILTERS.items(), ORDERS):
         query = urlencode({**values, "order": order})
         yield f"groups, {name or 'all'}, {order}", f"/groups?{query}"
+    yield from ((f"pages, {name}", f"/pages?{query}") for name, query in PAGES.items())
+    yield from (("runs", "/runs"), ("run", f"/run?id={RUNS}"), ("CSV", "/pages.csv?size=1000"))
     yield from (("overview", "/overview"), ("threshold", "/threshold"), ("reviews", "/reviews"))
     with Store.open(url) as store:
         page = next((page for page in store.pages(status="near") if store.text(page)), None)
+        [skipped] = store.pages(status="skipped", limit=1)
     if page is not None:
+        yield "page", f"/page?url={quote(page.url, safe='')}"
+        yield "page that is skipped", f"/page?url={quote(skipped.url, safe='')}"
+        yield "find a word", "/find?q=harbour"
         yield "group", f"/group?url={quote(str(page.original), safe='')}"
         yield "pair", f"/pair?{urlencode({'a': page.original, 'b': page.url})}"
     _, found, rest = groups.partition('<td class="number"><a href="')

@@ -32,7 +32,6 @@ _CONDITIONS = {
     "until": "pages.last_seen < :until",
     "reason": "pages.reason = :reason",
     "run": "pages.id = verdicts.page_id",
-    "change": "",
 }
 _STANDINGS = {
     "original": "pages.original_id IS NULL",
@@ -71,7 +70,7 @@ def ids_query(connection: Connection, wanted: PageFilter) -> tuple[str, dict[str
     """Write the SQL that selects the ids of pages that fulfil a filter, and its values."""
     values: dict[str, Any] = {name: one for name, one in wanted.items() if one is not None}
     conditions = ["1 = 1", *(_CONDITIONS[name] for name in values if _CONDITIONS.get(name))]
-    source = "pages"
+    source, change = "pages", values.pop("change", None)
     for number, word in enumerate(values.pop("words", "").split()[:MAX_WORDS]):
         text_of_page = "coalesce(pages.title, '') || ' ' || pages.url"
         conditions.append(_HAS.format(text_of_page, f"word{number}"))
@@ -84,8 +83,9 @@ def ids_query(connection: Connection, wanted: PageFilter) -> tuple[str, dict[str
     if "run" in values:
         source = "verdicts CROSS JOIN pages"  # in this order: a run may have met few pages
         status = "verdicts.verdict = :status"
-        values["before"] = previous_run(connection, values["run"]) or 0
-        conditions.append(CHANGES.get(values.pop("change", ""), "verdicts.run_id = :run"))
+        conditions.append(CHANGES.get(change or "", "verdicts.run_id = :run"))
+        if change is not None:
+            values["before"] = previous_run(connection, values["run"]) or 0
     if "status" in values:
         conditions.append(status)
     where = " AND ".join(conditions)

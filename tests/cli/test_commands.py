@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 import os
 import re
 import subprocess
@@ -54,6 +57,55 @@ def test_show_tells_all_of_a_url_with_its_duplicates(dedup: Any) -> None:
     assert "Compared text, of the item or by the extractor from its page:" in out
     assert "\x1b" not in out, "a title is no command for a terminal"
     assert "[bold]Other[/bold]" in dedup("show", "https://b.example/4").out, "nor is it markup"
+
+
+def test_pages_are_listed_by_title_run_and_change_and_as_csv(dedup: Any, url: str) -> None:
+    with Store.open(url) as store:
+        run = store.start_run("news")
+        again = [Page("https://a.example/1", article(3), title="First"), Page("=1", article(4))]
+        store.check(
+            [*again, Page("https://b.example/5", "five words only", title="=SUM(A1)")], run=run
+        )
+        store.finish_run(run, "finished")
+
+    def urls(*options: str) -> list[str]:
+        return [page["url"] for page in json.loads(dedup("list", *options, "--json").out)]
+
+    assert urls("--title", "first \x1b[31mred") == []
+    assert urls("--title", "FIRST") == ["https://a.example/1"]
+    assert urls("--site", "https://www.b.example/any") == [
+        *("https://www.b.example/2", "https://b.example/3", "https://b.example/4"),
+        "https://b.example/5",
+    ]
+    assert urls("--run", "1", "--status", "new") == ["https://a.example/1", "https://b.example/4"]
+    assert urls("--run", "2", "--status", "changed") == ["https://a.example/1"]
+    assert urls("--run", "2", "--change", "came") == ["=1", "https://b.example/5"]
+    assert len(urls("--run", "2", "--change", "went")) == 3
+    assert urls("--until", "2001-09-10") == []
+    assert urls("--until", "2008-01-20") == ["https://www.b.example/2", "https://b.example/3"]
+    assert "--change is of a run" in dedup("list", "--change", "came").err
+    assert "new, changed" in dedup("list", "--status", "changed").out
+
+    lines = [*csv.DictReader(io.StringIO(dedup("list", "--run", "2", "--csv").out))]
+    assert [line["url"] for line in lines] == ["https://a.example/1", "'=1", "https://b.example/5"]
+    assert lines[2]["title"] == "'=SUM(A1)"
+    (group,) = dedup("groups", "--site", "www.b.example", "--json").json()
+    assert (group["size"], group["original"]["url"]) == (1, "https://www.b.example/2")
+    assert dedup("groups", "--site", "a.example")[0] == 1
+    assert dedup("groups", "--csv").out.startswith("original,size,lowest,highest,duplicates")
+    (shown,) = dedup("show", "a.example/1/", "--json").json()
+    assert [one["verdict"] for one in shown["verdicts"]] == ["changed", "new"]
+    assert "changed" in dedup("show", "http://www.a.example/1").out
+
+
+def test_a_skipped_page_names_the_page_that_has_it(dedup: Any, url: str) -> None:
+    short = " ".join(TEXT.split()[20:32])
+    with Store.open(url) as store:
+        store.check([Page("https://a.example/part", short, title="Other")])
+    out = dedup("show", "a.example/part").out
+    assert "wholly contained in https://a.example/1" in out
+    (shown,) = dedup("show", "a.example/part", "--json").json()
+    assert shown["shares_most_with"]["containment"] == 1
 
 
 def test_what_is_not_found_exits_with_1(dedup: Any) -> None:

@@ -120,7 +120,7 @@ def fill_with_runs(url: str) -> None:
     shop = "https://www.shop.example/item"
     texts = {number: article(300 + number, 150) for number in range(6)}
     copies = {10 + number: f"{text} edition" for number, text in texts.items() if number < 4}
-    first = texts | copies | {20: "three short words", 21: texts[0]}
+    first = texts | copies | {20: "three short words", 40: texts[0]}
     second = {number: text for number, text in first.items() if number not in (5, 13)}
     second |= {
         3: article(390, 150),

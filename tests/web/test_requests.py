@@ -6,7 +6,7 @@ import html
 import http.client
 import re
 from typing import TYPE_CHECKING
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 
 import pytest
 
@@ -17,7 +17,7 @@ from shingling.web.shown import cut, visible, web_link
 from tests.support.processes import PATIENCE
 from tests.support.stores import originals, url_of
 from tests.web.conftest import serving
-from tests.web.stores import fill_with_news
+from tests.web.stores import fill_with_news, fill_with_runs
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 CITY = "https://city.example/harbour/terminal"
 AGENCY = "https://agency.example/news/20418"
 PAIR = {"a": CITY, "b": AGENCY}
+SHOP = "https://www.shop.example/item"
 
 
 def ask(
@@ -183,6 +184,67 @@ def follow(served: Served, path: str, form: dict[str, str]) -> str:
     status, headers, page = ask(served, path, form)
     assert status == 303, page
     return ask(served, headers["location"])[2]
+
+
+def test_any_url_or_word_is_found_whatever_its_verdict(tmp_path: Path) -> None:
+    with serving(tmp_path / "runs", fill_with_runs) as served:
+
+        def found(asked: str) -> str:
+            status, headers, _ = ask(served, f"/find?{urlencode({'q': asked})}")
+            assert status == 303
+            return headers["location"]
+
+        def page(number: object) -> str:
+            address = found(f"shop.example/item/{number}/")
+            assert address.startswith("/page?")
+            return " ".join(re.sub(r"<[^>]+>", " ", ask(served, address)[2]).split())
+
+        for asked in ("https://www.shop.example/item/0", "HTTP://shop.example/item/0/"):
+            assert found(asked) == f"/page?url={quote(f'{SHOP}/0', safe='')}"
+        assert found("shop.example/it") == "/pages?words=shop.example%2Fit"
+        assert "Near duplicate of" in page(10)
+        assert "Exact duplicate of" in page(40)
+        assert "Original : kept because a page of its site" in page(31)
+        skipped = page(12)
+        assert "Skipped , and compared with no other page" in skipped
+        assert "fewer words than the minimum" in skipped
+        assert "unchanged , skipped" in skipped  # by the last run
+        assert f"near , a duplicate of {SHOP}/2" in skipped  # by the first one
+        never = ask(served, found("https://never.example/x"))[2]
+        assert "No run has stored a page under this URL" in never
+        searched = ask(served, found("article 3"))[2]
+        assert searched.count("<bdi>Article 3</bdi>") >= 2
+        assert "Original" not in skipped
+
+
+def test_ticked_pairs_are_reviewed_at_once_and_any_review_undone(tmp_path: Path) -> None:
+    with serving(tmp_path / "news", fill_with_news) as served:
+        path = f"/group?{urlencode({'url': CITY})}"
+        _, _, page = ask(served, path)
+        form = fields_of(page)
+        ticks = dict(re.findall(r'name="(tick\.\d+)" value="([^"]+)"', page))
+        assert len(ticks) == 3
+        assert ask(served, "/review", {**form, "answer": "same"})[0] == 400  # none is ticked
+        two = dict([*ticks.items()][:2])
+        told = follow(served, "/review", {**form, **two, "answer": "same", "note": "both"})
+        assert "and 1 more pair" in told
+        assert "Group of" in told  # the place is kept
+        assert reviewed(served.store) == {(True, "both")}
+        status, _, page = ask(served, "/review", {**form, **ticks, "answer": "different"})
+        assert status == 409
+        assert 'href="/pair?a=' in page  # to the pair that others have reviewed
+        assert reviewed(served.store) == {(True, "both")}
+
+        undo = fields_of(told, "/undo")
+        _, _, page = ask(served, "/reviews")
+        of_list = fields_of(page)
+        told = follow(served, "/review", {**of_list, "answer": "none"})
+        assert "<h1>Reviews</h1>" in told
+        assert told.count('aria-label="Undo the review') == 1
+        assert ask(served, "/undo", undo)[0] == 409  # of two, one was undone elsewhere
+        again = follow(served, "/undo", fields_of(told, "/undo"))
+        assert "Undone: " in again
+        assert reviewed(served.store) == {(True, "both")}
 
 
 def test_a_review_is_undone_and_not_written_over(file: Path, tmp_path: Path) -> None:
