@@ -28,10 +28,12 @@ if TYPE_CHECKING:
     from shingling.store.session import Session
 
 _OF_VALUES = ("drop-value", "one-page")
+_WITHOUT_SLASH = ("drop-parameter", "drop-parameters", "drop-path-parameter", *_OF_VALUES)
 
 # What a URL has that a change takes away: parts of a pattern, behind its site and node.
 _PATTERNS = {
     "drop-parameter": r"[^?]*\?(?:[^#]*&)?{what}(?:[=&#]|$)",
+    "drop-parameters": r"[^?]*\?(?:[^#]*&)?{what}(?:[=&#]|$)",
     "drop-value": r"[^?]*\?(?:[^#]*&)?{what}={other}(?:[&#]|$)",
     "drop-path-parameter": r"[^?]*;{what}(?:[=;/?#]|$)",
     "drop-last-segment": r"(?:[^?]*/)?{what}(?:[?#]|$)",
@@ -157,12 +159,13 @@ def _pattern(rule: UrlRule) -> str | None:
     if kind not in _PATTERNS:
         return None
     what, _, other = what.partition("=") if kind in _OF_VALUES else (what, "", "")
+    what = what.partition("&")[0] if kind == "drop-parameters" else what
     numbers = r"\d+" if kind == "drop-last-segment" else r"\#"
     what, other = re.escape(what).replace(r"\#", numbers), re.escape(other)
     behind = _PATTERNS[kind].format(what=what, other=other)
     node = rule.node.rstrip("/")
     between = f"{re.escape(node)}(?=[/?;]|$)" if node else ""
-    slash = "" if kind in ("drop-parameter", "drop-path-parameter", *_OF_VALUES) else "/"
+    slash = "" if kind in _WITHOUT_SLASH else "/"
     return rf"^https?://(?:www\.)?{re.escape(rule.site)}(?::80|:443)?{between}{slash}{behind}"
 
 

@@ -167,3 +167,93 @@ class Collections(Site):
             *(f"Often bought: {one.title}" for one in noise.sample(self._texts, 2)),
         )
         return Shown(f"product {number} {variant}", text.title, about, tuple(links))
+
+
+class Storefront(Site):
+    """Products, most of which are found by recommendations and searches, in the manner of Shopify.
+
+    Each recommended link has five parameters, each found one three, which are new at each request,
+    come together only and never matter. Collections show each product once; `sort_by` only
+    reorders them, `page` matters. `variant` matters for one product in eight. Stock falls.
+    """
+
+    name = "storefront"
+    host = "storefront.example"
+    start = f"http://{host}/"
+    PRODUCTS, ON_LIST, RECOMMENDED, FOUND = 1180, 24, 4, 2
+    SET = ("pr_prod_strat", "pr_rec_id", "pr_rec_pid", "pr_ref_pid", "pr_seq")
+    FOUND_SET = ("_pos", "_sid", "_ss")
+    STRATEGIES = ("use_description", "copurchase", "jac", "collection_fallback")
+    ORDERS = ("manual", "price-ascending")
+
+    def _make(self, data: Path) -> None:
+        self._texts = self.articles(data, self.PRODUCTS)
+        number = max(4, self.PRODUCTS // 60)
+        self._lists = [range(one, self.PRODUCTS, number) for one in range(number)]
+
+    def _form(self, at: Address) -> Address:
+        query = without(at.query, *self.SET, *self.FOUND_SET, "sort_by")
+        segments = at.segments
+        if segments[:1] == ["products"] and int(segments[1]) % 8:
+            query.pop("variant", None)
+        return Address(at.host, "/" + "/".join(segments), query)
+
+    def _show(self, at: Address, dice: Random) -> Shown:
+        del dice  # links are new at each request
+        noise, segments = self.dice(at, self.visit), at.segments
+
+        def product(number: int, **query: object) -> str:
+            return self.url(f"/products/{number}", query)
+
+        def recommended(number: int, by: int) -> str:
+            values = (
+                *(noise.choice(self.STRATEGIES), f"{noise.getrandbits(40):010x}"),
+                *(7 * 10**12 + number, 7 * 10**12 + by, "uniform"),
+            )
+            return product(number, **dict(zip(self.SET, values, strict=True)))
+
+        def found(number: int, place: int) -> str:
+            values = (place, f"{noise.getrandbits(36):09x}", "r")
+            return product(number, **dict(zip(self.FOUND_SET, values, strict=True)))
+
+        def collection(number: int, page: int, **query: object) -> str:
+            paging = {"page": page} if page > 1 else {}
+            return self.url(f"/collections/{number}", {**paging, **query})
+
+        if not segments:
+            links = [collection(one, 1) for one in range(len(self._lists))]
+            return Shown("home", "Welcome", teasers(self._texts[:8]), tuple(links))
+        if segments[0] == "collections":
+            number, page = int(segments[1]), int(at.query.get("page", 1))
+            members = self._lists[number][(page - 1) * self.ON_LIST : page * self.ON_LIST]
+            order = at.query.get("sort_by", self.ORDERS[0])
+            shown = self.shuffled(members, order)
+            links = [product(one) for one in shown]
+            links += [collection(number, page, sort_by=order) for order in self.ORDERS]
+            if page * self.ON_LIST < len(self._lists[number]):
+                links.append(collection(number, page + 1))
+            about = teasers(self._texts[one] for one in shown)
+            return Shown(f"list {number} {page}", f"Collection {number}", about, tuple(links))
+        number = int(segments[1])
+        variant = int(at.query.get("variant", 0)) if number % 8 == 0 else 0
+        text = self._texts[number]
+        others = [noise.randrange(self.PRODUCTS) for _ in range(self.RECOMMENDED + self.FOUND)]
+        links = [recommended(one, number) for one in others[: self.RECOMMENDED]]
+        links += [found(one, place) for place, one in enumerate(others[self.RECOMMENDED :], 1)]
+        links += [product(number, variant=one) for one in (1, 2)]
+        links.append(collection(number % len(self._lists), 1))
+        about = (
+            f"Price {19 + number % 7 + 5 * variant}.90",
+            *text.paragraphs,
+            f"Only {max(1, 40 - self.visit // 200 - number % 5)} left in stock",
+        )
+        return Shown(f"product {number} {variant}", text.title, about, tuple(links))
+
+
+class SmallStorefront(Storefront):
+    """The same with 260 products."""
+
+    name = "small-storefront"
+    host = "small.example"
+    start = f"http://{host}/"
+    PRODUCTS = 260

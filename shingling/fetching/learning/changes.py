@@ -59,6 +59,7 @@ class Change(NamedTuple):
 
 
 DROP_PARAMETER = "drop-parameter"
+DROP_TOGETHER = "drop-parameters"
 DROP_VALUE = "drop-value"
 ONE_PAGE = "one-page"
 DROP_HOST = "drop-host"
@@ -98,9 +99,16 @@ def read_change(text: str) -> Change | None:
         return None
     if not all(map(is_nameable, names)) or (kind == EXCHANGE_SEGMENT and names[0] <= names[1]):
         return None
-    if kind == DROP_PARAMETER and "=" in names[0]:
+    if kind in (DROP_PARAMETER, DROP_TOGETHER) and "=" in names[0]:
         return None
     return Change(kind, *names)
+
+
+def names_of(change: Change) -> tuple[str, ...]:
+    """Names of the parameters that a change drops; none if it drops something else."""
+    if change.kind in (DROP_PARAMETER, DROP_VALUE, DROP_TOGETHER):
+        return tuple(change.what.split("&"))
+    return ()
 
 
 def apply(change: Change, parts: Parts) -> Parts | None:
@@ -154,6 +162,11 @@ def fold(segments: tuple[str, ...]) -> tuple[str, ...]:
 
 def _drop_parameter(change: Change, parts: Parts) -> Parts:
     return parts._replace(query=tuple(one for one in parts.query if name_of(one) != change.what))
+
+
+def _drop_together(change: Change, parts: Parts) -> Parts:
+    names = names_of(change)
+    return parts._replace(query=tuple(one for one in parts.query if name_of(one) not in names))
 
 
 def _drop_value(change: Change, parts: Parts) -> Parts:
@@ -252,6 +265,7 @@ KINDS: dict[str, Callable[[Change, Parts], Parts]] = {
     DROP_LAST: _drop_last,
     DROP_EXTENSION: _drop_extension,
     SLASH.kind: _slash,
+    DROP_TOGETHER: _drop_together,
     DROP_PARAMETER: _drop_parameter,
     DROP_VALUE: _drop_value,
     SORT.kind: _sort,

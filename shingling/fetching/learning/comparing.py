@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from shingling.fetching.learning.changes import masked
 from shingling.fetching.learning.evidence import path_nodes
-from shingling.fetching.learning.parts import split
+from shingling.fetching.learning.parts import name_of, split
+from shingling.fetching.learning.recent import Recent
 from shingling.fetching.learning.snapshots import Likeness, VolatileSentences, links_of
 
 if TYPE_CHECKING:
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
     from shingling.fetching.learning.snapshots import PageSnapshot
 
 _MAX_NEW_LINKS = 0.1  # of the links of a page, so that it is the same
+_WEIGHT_OF_LAST = 1 / 32  # of the last page of a kind, in the share of new ones
+_MAX_KINDS = 4096  # of URLs of a site
 
 
 class Pair(NamedTuple):
@@ -55,6 +59,20 @@ class PageComparison:
         self._pages = pages
         self._by_reduced_url = by_reduced_url
         self.volatile = VolatileSentences()
+        self._new_of_kind: Recent[int, float] = Recent(_MAX_KINDS)
+
+    def note_kind(self, parts: Parts, is_new: bool) -> None:
+        """Note whether a page showed what no earlier one has shown, for the kind of its URL."""
+        kind = _kind(parts)
+        before = self._new_of_kind.get(kind)
+        share = 1.0 if before is None else before
+        self._new_of_kind.put(kind, share + _WEIGHT_OF_LAST * (is_new - share))
+
+    def _new_share(self, link: str) -> float:
+        """Share of new pages among the last ones of the kind of a link; 1 if it is not known."""
+        parts = split(link)
+        share = None if parts is None else self._new_of_kind.get(_kind(parts))
+        return 1.0 if share is None else share
 
     def pair(
         self, number: int, parts: Parts, snapshot: PageSnapshot, changes: tuple[Change, ...]
@@ -79,6 +97,9 @@ class PageComparison:
     def new_links(self, pair: Pair, is_settled: bool = False) -> float:
         """Share of the links of a page that lead to pages to which the earlier one does not lead.
 
+        A link that no page has had, because it has an id of its own for instance, counts by what
+        links of its kind have led to.
+
         Args:
             pair: both pages.
             is_settled: all links are fetched: those count whose page has no other URL.
@@ -92,7 +113,8 @@ class PageComparison:
         if len(new) > _MAX_NEW_LINKS * len(links):
             keys = {self.link_key(link, pair.changes) for link in there}
             new = [link for link in new if self.link_key(link, pair.changes) not in keys]
-        return len(new) / len(links)
+        counted = len(new) if is_settled else sum(map(self._new_share, new))
+        return counted / len(links)
 
     def _is_new(self, link: str, is_settled: bool) -> bool:
         """Whether no page had a link before; if all are fetched, or its page has no other URL."""
@@ -109,3 +131,9 @@ class PageComparison:
         """Key of what a link is reduced to, by the rules and some other changes."""
         parts = split(link)
         return hash(link) if parts is None else self._rules.reduce(parts, changes).key
+
+
+def _kind(parts: Parts) -> int:
+    """Key of what URLs have in common that differ in numbers, the last segment and values."""
+    folders = tuple(map(masked, parts.segments[:-1]))
+    return hash((folders, len(parts.segments), *map(name_of, parts.query)))

@@ -50,7 +50,6 @@ from shingling.fetching.learning.changes import (
     DROP_PARAMETER,
     DROP_PATH_PARAMETER,
     DROP_SEGMENT,
-    DROP_VALUE,
     EXCHANGE_SEGMENT,
     HTTPS,
     LOWER,
@@ -60,6 +59,7 @@ from shingling.fetching.learning.changes import (
     WWW,
     Change,
     is_index,
+    names_of,
 )
 from shingling.fetching.learning.recent import Recent
 
@@ -112,8 +112,7 @@ _MAX_CONTENTS = 1_024  # of a change, that are known to have been counted
 
 def is_of_content(change: Change) -> bool:
     """Whether it drops a parameter, or a value of it, that usually says which page is meant."""
-    kinds = (DROP_PARAMETER, DROP_VALUE)
-    return change.kind in kinds and _plain(change.what) in _NAMES_OF_CONTENT
+    return any(_plain(name) in _NAMES_OF_CONTENT for name in names_of(change))
 
 
 def is_of_paths(change: Change) -> bool:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 _FIRST_REFETCHES = 8  # of a site on which nothing has been seen to change
 _MORE_REFETCHES = 3  # for each one that has taught something
-_PAGES_PER_REFETCH = 50  # one more for so many pages, if something is known to change
+_PAGES_PER_REFETCH = 50  # one more for so many pages: what changes may change slowly
 _MAX_REFETCHES = 120  # of a site
 _MAX_PAIRS = 20  # that wait for one
 
@@ -53,7 +53,7 @@ class Refetches:
         return self._waiting.pop(number)
 
     def note_page(self, number: int) -> None:
-        """Allow one more for so many pages of a site on which something is known to change."""
+        """Allow one more for so many pages of a site."""
         if number % _PAGES_PER_REFETCH == 0:
             self._left += 1
 

@@ -11,6 +11,7 @@ from shingling.fetching.learning.changes import (
     DROP_PARAMETER,
     DROP_PATH_PARAMETER,
     DROP_SEGMENT,
+    DROP_TOGETHER,
     DROP_VALUE,
     EXCHANGE_SEGMENT,
     ORDER,
@@ -18,6 +19,7 @@ from shingling.fetching.learning.changes import (
     Change,
     apply,
     masked,
+    names_of,
     path_parameters,
     read_change,
 )
@@ -27,7 +29,7 @@ from shingling.fetching.learning.parts import Parts, name_of
 from shingling.fetching.learning.recent import Recent
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from shingling.fetching.learning.pages import Skip
 
@@ -38,7 +40,7 @@ _MAX_NODE_CHARACTERS = 2_000
 _MAX_STEPS_OF_PATH = 8
 _MAX_REDUCED = 256  # URLs whose reduction is remembered
 _BY_SEGMENT = (DROP_LAST, DROP_SEGMENT, DROP_PAIR, EXCHANGE_SEGMENT)
-_OF_QUERY = (DROP_PARAMETER, DROP_VALUE, SORT.kind)
+_OF_QUERY = (DROP_TOGETHER, DROP_PARAMETER, DROP_VALUE, SORT.kind)
 
 
 class Step(NamedTuple):
@@ -80,6 +82,7 @@ class SiteRules:
         self.trees: dict[Change, Tree] = {}
         self._acting: set[Change] = set()  # somewhere on the site
         self._of_path: list[Change] = []
+        self._together: list[Change] = []
         self._by_segment: dict[str, list[Change]] = {}
         self._max_risk = max_risk
         # Requests that were skipped or explored (True), in all, and since the last `take_changes`.
@@ -135,9 +138,10 @@ class SiteRules:
         if not parts.query:
             return parts
         path = path_nodes(parts.segments)
+        together = self._together_in(parts.query, also)
         kept = []
         for parameter in parts.query:
-            if step := self._drop(parameter, path, also):
+            if step := self._drop(parameter, path, also, together):
                 steps.append(step)
             else:
                 kept.append(parameter)
@@ -149,10 +153,28 @@ class SiteRules:
                 query = ordered
         return parts._replace(query=query)
 
-    def _drop(self, parameter: str, path: tuple[str, ...], also: Collection[Change]) -> Step | None:
+    def _together_in(self, query: Sequence[str], also: Iterable[Change]) -> dict[str, Change]:
+        """Find the changes that drop several parameters, all of which a query has, by each name."""
+        known = [*self._together, *(one for one in also if one.kind == DROP_TOGETHER)]
+        there = {*map(name_of, query)} if known else set()
+        return {
+            name: change
+            for change in known
+            if (names := names_of(change)) and there >= {*names}
+            for name in names
+        }
+
+    def _drop(
+        self,
+        parameter: str,
+        path: tuple[str, ...],
+        also: Collection[Change],
+        together: Mapping[str, Change],
+    ) -> Step | None:
         """Drop a parameter of a query, or its value; None if it stays."""
         name, _, value = parameter.partition("=")
-        for change in (Change(DROP_PARAMETER, name), Change(DROP_VALUE, name, value)):
+        single = (Change(DROP_PARAMETER, name), Change(DROP_VALUE, name, value))
+        for change in (together[name], *single) if name in together else single:
             if change in self._acting or change in also:
                 risk = self.risk(change, path)
                 if risk <= self._max_risk or change in also:
@@ -263,10 +285,16 @@ class SiteRules:
         tree = self.trees.get(change)
         if tree is None:
             is_full = len(self.trees) >= MAX_CHANGES
-            if change in self._never or (is_full and not self._make_room()):
+            if self._is_never_made(change) or (is_full and not self._make_room()):
                 return None
             tree = self.trees[change] = Tree(change)
         return tree
+
+    def _is_never_made(self, change: Change) -> bool:
+        single = (Change(DROP_PARAMETER, name) for name in names_of(change))
+        return change in self._never or (
+            change.kind == DROP_TOGETHER and not self._never.isdisjoint(single)
+        )
 
     def _renew(self, changes: Iterable[Change]) -> None:
         """Note which changes act, and those of a path by segment, in the order of their kinds."""
@@ -281,6 +309,7 @@ class SiteRules:
         if self._acting == before:
             return
         self._of_path, self._by_segment = [], {}
+        self._together = [one for one in self._acting if one.kind == DROP_TOGETHER]
         for change in sorted(self._acting, key=lambda one: ORDER[one.kind]):
             if change.kind in _BY_SEGMENT:
                 self._by_segment.setdefault(change.what, []).append(change)

@@ -25,7 +25,7 @@ from shingling.fetching.learning.changes import (
 from shingling.fetching.learning.comparing import PageComparison
 from shingling.fetching.learning.evidence import is_of_content, is_of_mirrors
 from shingling.fetching.learning.pages import Contradiction, Skip
-from shingling.fetching.learning.parts import Parts, split
+from shingling.fetching.learning.parts import Parts, name_of, split
 from shingling.fetching.learning.refetches import Refetches
 from shingling.fetching.learning.rules import SiteRules, Step
 from shingling.fetching.learning.site_pages import (
@@ -35,6 +35,7 @@ from shingling.fetching.learning.site_pages import (
     SitePages,
 )
 from shingling.fetching.learning.snapshots import Likeness, links_of, take_snapshot
+from shingling.fetching.learning.together import ParametersTogether
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -49,6 +50,7 @@ _MAX_COMPARED = 12  # pages that one page is compared with
 _MAX_SAME_PAGES = 4  # of these, that teach something because they are the same
 _MUCH_RISKIER = 10  # than the others is a change that alone has lost a page
 _MANY_NEW_LINKS = 0.5  # of the links of a page, so that it is another one
+_MAX_AMBIGUOUS = 256  # sets of changes
 _MAX_UNDECIDED = 200  # pages whose links may turn out to lead to others
 
 
@@ -72,6 +74,8 @@ class SiteUrls:
         self._by_reduced_url = PagesByReducedUrl(self.rules, self._pages)
         self._comparison = PageComparison(self.rules, self._pages, self._by_reduced_url)
         self._refetches = Refetches()
+        self._together = ParametersTogether()
+        self._ambiguous: set[frozenset[Change]] = set()  # one of them matters, nobody knows which
         self._changed: set[int] = set()  # pages with another text than in an earlier crawl
         self._undecided: list[Pair] = []  # skips whose page has new links
 
@@ -143,12 +147,11 @@ class SiteUrls:
         self, url: str, parts: Parts, page: FetchedPage, snapshot: PageSnapshot
     ) -> list[Contradiction]:
         """Learn that a URL shows a page."""
-        volatile = self._comparison.volatile
-        number = self._pages.add(url, volatile.content(snapshot), snapshot)
+        number = self._pages.add(url, self._comparison.volatile.content(snapshot), snapshot)
         if page.has_changed:
             self._changed.add(number)
-        if volatile:
-            self._refetches.note_page(number)
+        self._refetches.note_page(number)
+        self._together.note(parts)
         found = [] if page.is_from_elsewhere else self._learn(number, parts, snapshot)
         self._by_reduced_url.add(number)
         return found
@@ -188,6 +191,7 @@ class SiteUrls:
         content = self._pages.contents[number]
         one_content = self._pages.has_one_content(parts.segments, content)
         copies = self._pages.with_content(content)
+        self._comparison.note_kind(parts, is_new=not copies)
         if len(copies) < MAX_URLS_OF_CONTENT:
             self._pages.add_to_content(number, copies)
         elif not one_content and not parts.query:
@@ -228,6 +232,7 @@ class SiteUrls:
             hash(form): None for form in (reduced, reduced._replace(query=()))
         }
         known = [one for one in self.rules.trees if one.kind in (EXCHANGE_SEGMENT, DROP_SEGMENT)]
+        known += self._together.changes(map(name_of, reduced.query))
         for change, changed in changes_of(reduced, known).items():
             keys[self.rules.reduce(changed).key] = change
         for key, one in keys.items():
@@ -240,7 +245,8 @@ class SiteUrls:
                 own = self.rules.reduce(parts, (one,))
                 for other in others:
                     steps = self._steps_between(own, other, (one,))
-                    found.append((other, tuple(step.change for step in steps)))
+                    changes = tuple(step.change for step in steps)
+                    found.append((other, changes or self._differences(other, parts)))
         return found
 
     def _record_same(
@@ -256,11 +262,13 @@ class SiteUrls:
         Returns:
             The changes for which it was counted.
         """
+        if self._untrusted(pair) in self._ambiguous:
+            return set()
         earlier = self._pages.parts(pair.number)
         content = self._comparison.volatile.content(pair.snapshot)
         agreed: set[Change] = set()
         has_id = any(map(is_of_content, pair.changes))  # /thread?id=5 and /post?id=51
-        for change in pair.changes:
+        for change in (*pair.changes, *self._together.around(pair.changes)):
             if change in but or (has_id and is_of_mirrors(change)):
                 continue
             if is_mirror_of_pair(change, earlier, pair.parts):
@@ -285,11 +293,15 @@ class SiteUrls:
     def _record_loss(self, pair: Pair, but: Iterable[Change] = ()) -> list[Contradiction]:
         """Count a page that is another one than an earlier one, for each change but some.
 
-        If several of the changes are new or of mirrors, nobody knows which one matters.
+        If several of the changes are new or of mirrors, nobody knows which one matters. Then pages
+        that are the same say nothing either, or those would count that speak for it alone.
         """
         risks = self._risks(pair)
         untrusted = [one for one in risks if is_of_mirrors(one) or risks[one] > self._max_risk]
         if len(untrusted) > 1:
+            together = self._untrusted(pair)
+            if len(together) > 1 and len(self._ambiguous) < _MAX_AMBIGUOUS:
+                self._ambiguous.add(together)
             return []
         riskiest = untrusted[0] if untrusted else max(risks, key=risks.__getitem__)
         shares = _shares(risks, riskiest)
@@ -306,7 +318,22 @@ class SiteUrls:
         return self._contradict(pair, _shares(risks, riskiest))
 
     def _risks(self, pair: Pair) -> dict[Change, float]:
-        return {change: self.rules.risk(change, pair.nodes) for change in pair.changes}
+        """Risk of each change, or of all that come together with it, if that is smaller."""
+        return {
+            change: min(
+                self.rules.risk(one, pair.nodes)
+                for one in (change, *self._together.around([change]))
+            )
+            for change in pair.changes
+        }
+
+    def _untrusted(self, pair: Pair) -> frozenset[Change]:
+        """Find the changes of a pair that are not trusted yet; one of all that come together."""
+        return frozenset(
+            next(self._together.around([change]), change)
+            for change, risk in self._risks(pair).items()
+            if risk > self._max_risk
+        )
 
     def _contradict(self, pair: Pair, shares: dict[Change, float]) -> list[Contradiction]:
         """Count a page for each change, by the probability that this one has lost it."""

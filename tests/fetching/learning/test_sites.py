@@ -281,7 +281,10 @@ def test_the_same_words_under_every_path_teach_nothing() -> None:
 
 def test_a_calendar_whose_pages_have_the_same_words_is_followed_by_its_links() -> None:
     def answer(url: str) -> Answer:
-        week = int(dict(parse_qsl(urlsplit(url).query)).get("w", 0))
+        parts = urlsplit(url)
+        if parts.path != "/calendar":
+            return Answer(parts.path)
+        week = int(dict(parse_qsl(parts.query))["w"])
         return Answer("nothing", (f"{HOST}/calendar?w={week + 1}", f"{HOST}/event/{week}"))
 
     learner = UrlLearner()
@@ -331,7 +334,8 @@ def test_a_change_that_is_never_to_be_made_is_not_learned_and_others_are() -> No
     assert sid in acting
     never, others = taught(sid)
     assert not never
-    assert others == acting - {sid}
+    assert "drop-parameter view" in others
+    assert others <= acting - {sid}
 
 
 def _shop(url: str, visits: Iterator[int]) -> Answer:

@@ -1,0 +1,48 @@
+"""Parameters that always come together: to drop them is one change.
+
+A shop writes five parameters into each recommended link. No URL has one of them without the others,
+so that nothing is ever seen of a single one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shingling.fetching.learning.changes import DROP_PARAMETER, DROP_TOGETHER, Change, is_nameable
+from shingling.fetching.learning.parts import name_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from shingling.fetching.learning.parts import Parts
+
+_MAX_NAMES = 1_024  # of a site
+
+
+class ParametersTogether:
+    """Names of the parameters of a site, with those that each one has always come with."""
+
+    def __init__(self) -> None:
+        self._with: dict[str, frozenset[str]] = {}
+
+    def note(self, parts: Parts) -> None:
+        """Note the parameters of a URL."""
+        names = frozenset(map(name_of, parts.query))
+        fresh = names.difference(self._with)
+        if len(self._with) + len(fresh) <= _MAX_NAMES:
+            self._with |= dict.fromkeys(fresh, fresh)
+        for before in {self._with[name] for name in names.intersection(self._with)}:
+            if not before <= names:
+                for part in (before & names, before - names):
+                    self._with |= dict.fromkeys(part, part)
+
+    def changes(self, names: Iterable[str]) -> Iterator[Change]:
+        """Yield the changes that drop one of the parameters together with all others."""
+        for together in {self._with[name] for name in names if name in self._with}:
+            change = Change(DROP_TOGETHER, "&".join(sorted(together)))
+            if len(together) > 1 and is_nameable(change.what):
+                yield change
+
+    def around(self, changes: Iterable[Change]) -> Iterator[Change]:
+        """Yield the changes that drop what others drop, with all that comes together with it."""
+        return self.changes(one.what for one in changes if one.kind == DROP_PARAMETER)

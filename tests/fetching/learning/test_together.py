@@ -1,0 +1,140 @@
+"""Parameters that always come together, and links that are new at each request."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl, urlsplit
+
+import pytest
+
+from shingling.fetching.learning import RuleCounts, UrlLearner
+from shingling.fetching.learning.parts import split
+from shingling.fetching.learning.together import ParametersTogether
+from tests.fetching.learning.simulated import Answer, crawl, page_of, text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+HOST = "http://site.example"
+RECOMMENDED = "drop-parameters rec_by&rec_id&rec_seq"
+
+
+def together(*queries: str) -> list[str]:
+    """Changes that are found for the last of some queries."""
+    found = ParametersTogether()
+    for query in queries:
+        parts = split(f"{HOST}/?{query}")
+        assert parts is not None
+        found.note(parts)
+    names = [one.partition("=")[0] for one in queries[-1].split("&")]
+    return sorted(change.text for change in found.changes(names))
+
+
+def test_parameters_come_together_until_one_of_them_comes_alone() -> None:
+    assert together("b=1&a=2") == ["drop-parameters a&b"]
+    assert together("a=1") == []
+    assert together("a=1", "a=1&b=2") == []
+    assert together("a=1&b=2", "a=1&b=2&c=3&d=4") == ["drop-parameters a&b", "drop-parameters c&d"]
+    assert together("a=1&b=2&c=3", "c=1", "a=1&b=2&c=3") == ["drop-parameters a&b"]
+    assert together("a=1&b=2", "b=1", "a=1&b=2") == []
+
+
+def test_names_without_end_are_bounded() -> None:
+    queries = [f"a{number}=1&b{number}=2" for number in range(600)]
+    assert together(*queries[:512]) == ["drop-parameters a511&b511"]
+    assert together(*queries) == []
+
+
+def _storefront(url: str, visits: Iterator[int]) -> Answer:
+    """Products that recommend others, under new ids each time; stock falls with each visit.
+
+    `variant` has a price of its own for one product in eight.
+    """
+    parts = urlsplit(url)
+    if parts.path == "/":
+        return Answer("home", tuple(f"{HOST}/products/{one}" for one in range(80)))
+    number, visit = int(parts.path.rpartition("/")[2]), next(visits)
+    variant = int(dict(parse_qsl(parts.query)).get("variant", 0)) if number % 8 == 0 else 0
+    new = random.Random(visit)
+    lines = (
+        f"Price {20 + 5 * variant}.90",
+        *(text_of(f"{number} {part}", 30) for part in range(4)),
+        f"Only {400 - visit // 20} left in stock",
+    )
+    links = [
+        f"{HOST}/products/{new.randrange(80)}?rec_id={new.getrandbits(40):x}&rec_by={number}&rec_seq=u"
+        for _ in range(3)
+    ]
+    links += [f"{HOST}/products/{number}?variant={one}" for one in (1, 2)]
+    return Answer(f"product {number} {variant}", tuple(links), "\n".join(lines))
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_recommended_links_that_are_new_at_each_request_end(seed: int) -> None:
+    learner = UrlLearner(salt=bytes([seed]))
+    visits = itertools.count()
+    first = crawl(f"{HOST}/", lambda url: _storefront(url, visits), learner, limit=3000, seed=seed)
+    wanted = {f"product {one} 0" for one in range(80)}
+    wanted |= {f"product {one} {variant}" for one in range(0, 80, 8) for variant in (1, 2)}
+    assert first.contents == {"home"} | wanted
+    assert len(first.fetched) < 1000, "or it would have no end"
+    assert learner.decide(f"{HOST}/products/1?rec_id=5&rec_by=7&rec_seq=u")
+    assert learner.acting(f"{HOST}/products/1?variant=1") == set()
+    again = UrlLearner(salt=bytes([seed]))
+    again.load("site.example", learner.take_changes())
+    second = crawl(f"{HOST}/", lambda url: _storefront(url, visits), again, limit=3000, seed=seed)
+    assert second.contents == first.contents
+    assert len(second.fetched) < 0.8 * len(first.fetched)
+
+
+def test_an_id_that_always_comes_with_a_session_is_never_dropped_with_it() -> None:
+    new = random.Random(1)
+
+    def answer(url: str) -> Answer:
+        number = int(dict(parse_qsl(urlsplit(url).query))["id"])
+        linked = [(number + step) % 120 for step in (1, 5, 11)]
+        links = [f"{HOST}/show?id={one}&sid={new.getrandbits(64):x}" for one in linked]
+        return Answer(f"topic {number}", tuple(links))
+
+    learner = UrlLearner()
+    done = crawl(f"{HOST}/show?id=0&sid=1", answer, learner, limit=2000)
+    assert done.contents == {f"topic {number}" for number in range(120)}
+    assert learner.acting(f"{HOST}/show?id=5&sid=5") == {"drop-parameter sid"}
+
+
+def test_of_two_parameters_that_are_only_seen_beside_each_other_none_is_trusted() -> None:
+    """`variant` matters for one product in eight; nobody sees that it was not `rec`."""
+    learner = UrlLearner()
+    for number in range(200):
+        price = 5 if number % 8 == 0 else 0
+        for query, shown in (("rec=1", 0), ("variant=1", price)):
+            url = f"{HOST}/products/{number}?{query}"
+            learner.note(page_of(url, text_of(f"product {number} {shown}")))
+    assert learner.acting(f"{HOST}/products/8?variant=1") == set()
+
+
+def test_a_change_that_is_never_to_be_made_is_not_made_together_with_others() -> None:
+    url = f"{HOST}/products/1?rec_id=5&rec_by=7&rec_seq=u"
+
+    def acting(*never: str) -> set[str]:
+        learner = UrlLearner(never=never)
+        rows = [RuleCounts("site.example", RECOMMENDED, node, 999) for node in ("/", "/products")]
+        learner.load("site.example", rows)
+        return learner.acting(url)
+
+    assert acting() == {RECOMMENDED}
+    assert acting("drop-parameter page") == {RECOMMENDED}
+    assert acting("drop-parameter rec_by") == set()
+
+
+def test_parameters_are_dropped_together_only_if_all_of_them_are_there() -> None:
+    learner = UrlLearner()
+    rows = [RuleCounts("site.example", RECOMMENDED, node, 999) for node in ("/", "/products")]
+    learner.load("site.example", rows)
+    learner.note(page_of(f"{HOST}/products/1", text_of("product 1")))
+    skip = learner.decide(f"{HOST}/products/1?rec_id=5&rec_by=7&rec_seq=u")
+    assert skip
+    assert skip.rules == (RECOMMENDED,)
+    assert learner.decide(f"{HOST}/products/1?rec_id=5&rec_by=7") is None
