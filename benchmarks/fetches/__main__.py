@@ -12,9 +12,9 @@ where pages are skipped that no right rule skips. Of the pages lost, those are `
 a fetched page has a link.
 
 With `--orders N`, each site is crawled in memory instead, in N orders of arrival: saved shares of
-the worst and the median one, pages lost (to which a fetched page has a link) in the worst one, in a
-first crawl and in a second one that begins with its rules; and how often the interval that
-`observe` gives does not hold the share of skipped requests that lost a page.
+the worst and the median one, pages lost (whoever linked to them) in the worst one, in a first crawl
+and in a second one that begins with its rules; and how often the interval that `observe` gives does
+not hold the share of skipped requests that lost a page.
 
     python -m benchmarks.fetches [--site wiki,shop] [--seeds 1,2,3] [--orders N]
         [--variant none,skip] [--data DIR]

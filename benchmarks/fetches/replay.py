@@ -210,7 +210,7 @@ def replayed(site: Site, orders: int) -> dict[str, Any]:
         observed = Replay(site, 2 * orders + order, "observe").run()
         for name, crawl in (("first", first), ("second", second)):
             shares[name].append((len(plain.urls) - len(crawl.urls)) / saveable)
-            lost[name].append(crawl.lost(plain)[1])
+            lost[name].append(crawl.lost(plain)[0])
         low, high = observed.estimate
         missed += not low <= first.share_lost(plain) <= high
     return {
