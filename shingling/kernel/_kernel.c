@@ -4,8 +4,10 @@
  * sketch/shingles.py, minhash.py and simhash.py do. The GIL is released while a text is processed.
  */
 #define PY_SSIZE_T_CLEAN
+#define Py_LIMITED_API 0x030B0000 /* one binary for each CPython from 3.11 on */
 #include <Python.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #if defined(__GNUC__) && !defined(__clang__)
@@ -214,15 +216,15 @@ static inline uint8_t *put_utf8(uint8_t *to, uint32_t code)
 /* Write a text folded, with one blank for each run of white space, and its words, joined by blanks;
  * both in UTF-8. Move the pointers to their ends. Return 0 where a code point depends on its
  * neighbours, or, if `is_folded`, where the text is not folded. */
-static int put_text(int kind, const void *data, Py_ssize_t length, const uint32_t *table,
-                    int is_folded, uint8_t **folded_end, uint8_t **words_end)
+static int put_text(const Py_UCS4 *codes, Py_ssize_t length, const uint32_t *table, int is_folded,
+                    uint8_t **folded_end, uint8_t **words_end)
 {
     uint8_t *folded = *folded_end, *words = *words_end;
     uint8_t *const first_word = words;
     uint32_t before = MARK; /* class of the last code point that is not a mark */
     int in_word = 0, after_blank = 1;
     for (Py_ssize_t at = 0; at < length; at++) {
-        uint32_t code = PyUnicode_READ(kind, data, at);
+        uint32_t code = codes[at];
         uint32_t entry = table[code], class = CLASS(entry);
         if (is_folded ? CODE(entry) != code || class == IGNORABLE : (entry & NEEDS_CONTEXT) != 0)
             return 0;
@@ -272,22 +274,23 @@ static PyObject *fold_words(PyObject *self, PyObject *args)
     (void)self;
     if (!PyArg_ParseTuple(args, "Uy*p:fold_words", &text, &table, &is_folded))
         return NULL;
-    Py_ssize_t length = PyUnicode_GET_LENGTH(text);
+    Py_ssize_t length = PyUnicode_GetLength(text);
     if (table.len != CODE_POINTS * (Py_ssize_t)sizeof(uint32_t)) {
         PyErr_Format(PyExc_ValueError, "a table of %zd bytes", table.len);
         goto done;
     }
     /* A code point takes at most 4 bytes; among the words, with a blank before it. */
-    uint8_t *folded = length > PY_SSIZE_T_MAX / 9 - 1 ? NULL : PyMem_RawMalloc(9 * length + 1);
-    if (folded == NULL) {
+    uint8_t *folded = length > PY_SSIZE_T_MAX / 9 - 1 ? NULL : malloc(9 * (size_t)length + 1);
+    Py_UCS4 *codes = folded == NULL ? NULL : PyUnicode_AsUCS4Copy(text);
+    if (codes == NULL) {
+        free(folded);
         PyErr_NoMemory();
         goto done;
     }
-    int kind = PyUnicode_KIND(text), is_done;
-    const void *data = PyUnicode_DATA(text);
+    int is_done;
     uint8_t *words = folded + 4 * length, *folded_end = folded, *words_end = words;
     Py_BEGIN_ALLOW_THREADS
-    is_done = put_text(kind, data, length, table.buf, is_folded, &folded_end, &words_end);
+    is_done = put_text(codes, length, table.buf, is_folded, &folded_end, &words_end);
     Py_END_ALLOW_THREADS
     if (is_done)
         result = Py_BuildValue("y#y#", (char *)folded, (Py_ssize_t)(folded_end - folded),
@@ -296,7 +299,8 @@ static PyObject *fold_words(PyObject *self, PyObject *args)
         Py_INCREF(Py_None);
         result = Py_None;
     }
-    PyMem_RawFree(folded);
+    PyMem_Free(codes);
+    free(folded);
 done:
     PyBuffer_Release(&table);
     return result;
@@ -317,9 +321,9 @@ static PyObject *fingerprints(PyObject *self, PyObject *args)
     (void)self;
     if (!PyArg_ParseTuple(args, "Sn|y#:fingerprints", &joined, &size, &key, &key_length))
         return NULL;
-    const uint8_t *text = (uint8_t *)PyBytes_AS_STRING(joined);
-    Py_ssize_t length = PyBytes_GET_SIZE(joined), words = count_words(text, length);
-    uint64_t *hashes = PyMem_RawMalloc((size_t)words * sizeof(uint64_t) + 1);
+    const uint8_t *text = (uint8_t *)PyBytes_AsString(joined);
+    Py_ssize_t length = PyBytes_Size(joined), words = count_words(text, length);
+    uint64_t *hashes = malloc((size_t)words * sizeof(uint64_t) + 1);
     if (size < 1)
         PyErr_Format(PyExc_ValueError, "shingles of %zd words", size);
     else if (key_length && key_length != sizeof keys)
@@ -339,7 +343,7 @@ static PyObject *fingerprints(PyObject *self, PyObject *args)
         Py_END_ALLOW_THREADS
         result = PyBytes_FromStringAndSize((char *)hashes, count * (Py_ssize_t)sizeof(uint64_t));
     }
-    PyMem_RawFree(hashes);
+    free(hashes);
     return result;
 }
 
@@ -357,9 +361,9 @@ static PyObject *sign(PyObject *self, PyObject *args)
     (void)self;
     if (!PyArg_ParseTuple(args, "Sy*nnn:sign", &joined, &functions, &size, &low, &high))
         return NULL;
-    const uint8_t *text = (uint8_t *)PyBytes_AS_STRING(joined);
-    Py_ssize_t length = PyBytes_GET_SIZE(joined), words = count_words(text, length);
-    uint64_t *hashes = PyMem_RawMalloc(2 * (size_t)words * sizeof(uint64_t) + 1);
+    const uint8_t *text = (uint8_t *)PyBytes_AsString(joined);
+    Py_ssize_t length = PyBytes_Size(joined), words = count_words(text, length);
+    uint64_t *hashes = malloc(2 * (size_t)words * sizeof(uint64_t) + 1);
     if (functions.len != 2 * FUNCTIONS * (Py_ssize_t)sizeof(uint32_t))
         PyErr_Format(PyExc_ValueError, "functions of %zd bytes", functions.len);
     else if (size < 1 || low < 1)
@@ -383,7 +387,7 @@ static PyObject *sign(PyObject *self, PyObject *args)
         Py_END_ALLOW_THREADS
         result = Py_BuildValue("y#Kn", (char *)minima, (Py_ssize_t)sizeof minima, simhash, words);
     }
-    PyMem_RawFree(hashes);
+    free(hashes);
     PyBuffer_Release(&functions);
     return result;
 }
