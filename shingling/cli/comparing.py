@@ -17,12 +17,12 @@ from shingling.console.output import (
     FOUND,
     NOT_FOUND,
     counted,
+    harmless_cell,
     print_json,
     print_lines,
     print_table,
 )
 from shingling.errors import ShinglingError, message_line, printable
-from shingling.files.tables import harmless_cell
 from shingling.rules import MAX_FILE_BYTES, MEASURES, UNIQUE_FROM, UNIQUENESS
 from shingling.similarity import Collection, Document, DocumentFrequencies
 from shingling.sketch import Idf

@@ -107,9 +107,12 @@ def _csv_cell(value: Any) -> Any:
         value = value["url"]
     elif isinstance(value, (dict, list)):
         value = json_text(value)
-    if isinstance(value, str):
-        return f"'{value}" if value.startswith(_FORMULA_SIGNS) else value
-    return value
+    return harmless_cell(value) if isinstance(value, str) else value
+
+
+def harmless_cell(text: str) -> str:
+    """Write ' before a cell that a spreadsheet would take for a formula: it shows the text."""
+    return f"'{text}" if text.startswith(_FORMULA_SIGNS) else text
 
 
 def _escaped(line: str) -> str:

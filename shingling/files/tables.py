@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 CSV_SUFFIXES = (".csv", ".tsv")
 
-_FORMULAS = ("=", "+", "-", "@", "\t", "\r")  # how cells begin that a spreadsheet calculates
 _DELIMITERS = ",;\t|"  # the one that the header has most often is taken; in doubt, the first
 _NOT_UTF8 = re.compile("[\ud800-\udfff]")
 _LINE_CHARACTERS = 100  # that a line of a row counts for, besides its own
@@ -26,11 +25,6 @@ _SKIPPED_AT_ONCE = 1 << 20  # characters of a line that is too long
 def is_csv(name: str) -> bool:
     """Whether a file is a table of text by its name."""
     return name.lower().removesuffix(".gz").removesuffix(".zst").endswith(CSV_SUFFIXES)
-
-
-def harmless_cell(text: str) -> str:
-    """Write ' before a cell that a spreadsheet would take for a formula: it shows the text."""
-    return f"'{text}" if text.startswith(_FORMULAS) else text
 
 
 def csv_lines(
