@@ -20,6 +20,7 @@ from tests.support.invariants import ending, groups_of, text, verify, words
 from tests.support.stores import (
     ENDINGS,
     emptied,
+    is_postgres,
     place_of,
     rows_of,
     session_of,
@@ -333,6 +334,15 @@ def many(number: int) -> Iterator[Record]:
         own |= {"minima": minima, "text_hash": page.to_bytes(16, "big")}
         yield Record("page", {**fields, **own})
     yield Record("end", {"pages": number})
+
+
+def test_a_restored_store_in_postgresql_is_analysed(records: list[Record], target: Path) -> None:
+    """Until it is, each look-up reads whole tables."""
+    with Store.open(url_of(target)) as store:
+        number = restored(store, records)["page"]
+    if is_postgres(target):
+        found = rows_of(target, "SELECT reltuples FROM pg_class WHERE oid = 'pages'::regclass")
+        assert found == [(number,)]
 
 
 @pytest.mark.parametrize("target", ["sqlite"], indirect=True)
