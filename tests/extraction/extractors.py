@@ -42,7 +42,7 @@ def _is_first(mark: Path) -> bool:
 
 
 def plain(html: str, url: str | None) -> str | None:
-    return shingling.extract(html, url)
+    return shingling.extract(html, url, extractor="trafilatura")
 
 
 def hungry(html: str, _: str | None) -> str:

@@ -10,7 +10,7 @@ import trafilatura
 from hypothesis import given, strategies as st
 
 from shingling import canonical_words, extract
-from shingling.errors import ExtractionError
+from shingling.errors import ExtractionError, SettingsError
 from shingling.extraction.html import decode, sniff_html
 from shingling.extraction.main_text import MainText, extract_page
 from shingling.extraction.trafilatura import TrafilaturaPage
@@ -39,9 +39,12 @@ def test_the_main_text_is_the_article_without_what_surrounds_it() -> None:
     assert "rights" not in main.text
 
 
-def test_extract_gives_the_text_that_trafilatura_finds() -> None:
+def test_extract_gives_the_text_of_an_extractor_or_of_the_default_one() -> None:
     page = extract_page(page_of(ENGLISH), parser=TrafilaturaPage)
-    assert extract(page_of(ENGLISH)) == page.text
+    assert extract(page_of(ENGLISH), extractor="trafilatura") == page.text
+    assert extract(page_of(ENGLISH)) == extract_page(page_of(ENGLISH)).text
+    with pytest.raises(SettingsError, match="extractor 'none' is not known"):
+        extract(page_of(ENGLISH), extractor="none")
     assert extract(page_of(ENGLISH).encode(), "https://example.com/") == extract(page_of(ENGLISH))
 
 

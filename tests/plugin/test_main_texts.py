@@ -167,7 +167,7 @@ LATER = {
     "/empty2": FIRST["/empty"],
 }
 _ONE_BY_ONE = ("-s", "CONCURRENT_REQUESTS=1")
-_SAME = "tests.extraction.extractors.plain"  # as the default, but of the user's own
+_SAME = "tests.extraction.extractors.plain"  # as trafilatura, but of the user's own
 
 
 def test_what_is_known_changes_neither_verdicts_nor_the_store(project: Project) -> None:

@@ -281,7 +281,7 @@ def test_a_store_that_cannot_be_written_is_refused_with_its_path(there: bool) ->
 @pytest.mark.parametrize(
     "url",
     [
-        *("", "dedup.db", "sqlite+aiosqlite:///x.db", "postgresql+asyncpg://me@host/db"),
+        *("", "dedup:db", "sqlite+aiosqlite:///x.db", "postgresql+asyncpg://me@host/db"),
         *("sqlite:///a\0b.db", "sqlite:///x.db?timeout=abc", "sqlite:///file:shop.db?uri=true"),
     ],
 )
