@@ -53,8 +53,8 @@ screens: .venv/tested browser
 
 bench: .venv/tested
 	.venv/$(INSTALL) --group peers
-	$(PYTHON) -m venv .venv/datatrove
-	.venv/datatrove/bin/pip install --quiet "datatrove[io,processing]>=0.10" spacy
+	$(PYTHON) -m venv .venv/peers
+	.venv/peers/bin/pip install --quiet "datatrove[io,processing]>=0.10" spacy datasketch gaoya rensa text-dedup
 	$(BIN)/python -m benchmarks.crawl
 	$(BIN)/python -m benchmarks.crawl --set installation-guide
 	$(BIN)/python -m benchmarks.start

@@ -1,4 +1,4 @@
-"""A whole collection, from rows to the ids that stay: this, Spark, datatrove, a datasketch loop.
+"""A whole collection, from rows to the ids that stay: this, Spark and other tools.
 
 Each gets the same file and all cores, in processes of its own, and looks for near-duplicates of
 resemblance 0.5 and more in shingles of five words:
@@ -8,15 +8,17 @@ resemblance 0.5 and more in shingles of five words:
   clock); it must keep the rows that `this` keeps;
 - datatrove: its four MinHash steps, 28 buckets of 3 hashes as ours, from the file cut in two (one
   part a task; before the clock), and a writer of what is kept;
-- datasketch: `MinHash` of 128 permutations in a pool of processes, `MinHashLSH(threshold=0.5)` in
-  the main one, a row that it finds another for goes.
+- text-dedup: its command for MinHash, 28 bands of 3 hashes as ours;
+- datasketch, rensa: 128 minima in a pool of processes, an index in the main one, a row that it
+  finds another for goes;
+- gaoya: its index, 42 bands of 3, likewise, but in one process.
 
 Rows are made by `benchmarks.splice`: 300 words, 15 % made of an earlier row. The exact resemblance
 of each to that row judges: of those from 0.5 on, which are removed (recall), and how many rows are
 removed that are less alike, or were made of none. Memory is that of the tree of processes, shared
 pages counted once (PSS).
 
-    python -m benchmarks.bulk [--rows 100000] [--only this,spark,datatrove,datasketch] [--data DIR]
+    python -m benchmarks.bulk [--rows 100000] [--only this,spark,datatrove,...] [--data DIR]
         [--folder DIR]
 """
 
@@ -24,17 +26,17 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
 from argparse import SUPPRESS
-from itertools import islice
-from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from benchmarks.bulk_peers import PEERS, THRESHOLD
 from benchmarks.data import data_folder
 from benchmarks.processes import memory_of
 from benchmarks.report import Target, chosen, number, options_of, show
@@ -47,11 +49,6 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Iterable, Sequence
 
-    from datasketch import MinHash
-
-THRESHOLD = 0.5
-SIZE = 5
-_BATCH = 500  # rows
 _LOOK = 0.5  # seconds between two looks at the memory
 _JUDGED = 200_000  # rows of which the exact resemblance is measured
 # Rows, a figure of this, what it is to be, and whether at least.
@@ -96,53 +93,22 @@ def _parquet(file: Path) -> Path:
     return made
 
 
-def datasketch(file: Path, out: Path) -> None:
-    """Write what a loop over datasketch keeps."""
-    from datasketch import MinHashLSH
-
-    index = MinHashLSH(threshold=THRESHOLD, num_perm=128)
-    with (
-        get_context("spawn").Pool() as pool,
-        file.open(encoding="utf-8") as lines,
-        (out / "kept.jsonl").open("w", encoding="utf-8") as kept,
-    ):
-        for batch in pool.imap(_minhashes, iter(lambda: [*islice(lines, _BATCH)], [])):
-            for name, minhash in batch:
-                if not index.query(minhash):
-                    index.insert(name, minhash, check_duplication=False)
-                    kept.write(json.dumps({"id": name}) + "\n")
-
-
-def _minhashes(lines: list[str]) -> list[tuple[str, MinHash]]:
-    from datasketch import MinHash
-
-    found = []
-    for row in map(json.loads, lines):
-        words = row["text"].lower().split()
-        minhash = MinHash(num_perm=128)
-        minhash.update_batch(
-            [" ".join(words[at : at + SIZE]).encode() for at in range(len(words) - SIZE + 1)]
-        )
-        found.append((row["id"], minhash))
-    return found
-
-
-CONTESTANTS = {"this": this, "spark": spark, "datasketch": datasketch}  # and datatrove, elsewhere
-DATATROVE = Path(sys.prefix) / "datatrove" / "bin" / "python"
+CONTESTANTS = {"this": this, "spark": spark}
+PEERS_PYTHON = Path(sys.prefix) / "peers" / "bin" / "python"
 
 
 def run(name: str, file: Path, folder: Path) -> dict[str, float]:
-    """Run a contestant in a process of its own; return seconds and its peak memory in MB."""
+    """Run a contestant in a process of its own; return what it took."""
     out = folder / name
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir()
-    if name == "datatrove":
-        script = Path(__file__).with_name("bulk_datatrove.py")
-        command = [str(DATATROVE), str(script), str(file.with_suffix(".parts")), str(out)]
+    if name in PEERS:
+        script = Path(__file__).with_name("bulk_peers.py")
+        command = [str(PEERS_PYTHON), str(script), name, str(file), str(out)]
     else:
         command = [sys.executable, "-m", "benchmarks.bulk", "--contestant", name]
         command += ["--file", str(file), "--folder", str(out)]
-    began, peak = time.perf_counter(), 0.0
+    began, cpu, peak = time.perf_counter(), _cpu_of_children(), 0.0
     with (folder / f"{name}.log").open("wb") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log)
         while process.poll() is None:
@@ -150,7 +116,17 @@ def run(name: str, file: Path, folder: Path) -> dict[str, float]:
             time.sleep(_LOOK)
     if process.returncode:
         raise SystemExit(f"{name} failed:\n" + (folder / f"{name}.log").read_text("utf-8")[-3000:])
-    return {"seconds": time.perf_counter() - began, "peak MB": peak}
+    return {
+        "seconds": time.perf_counter() - began,
+        "CPU s": _cpu_of_children() - cpu,
+        "peak MB": peak,
+    }
+
+
+def _cpu_of_children() -> float:
+    """Return CPU seconds of the processes that ended, and of theirs."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def judge(splicer: Splicer, rows: int, kept: Iterable[str]) -> tuple[float, int]:
@@ -178,7 +154,7 @@ def main() -> None:
     """Run the benchmark."""
     parser = options_of(__doc__, data=True)
     parser.add_argument("--rows", type=int, default=100_000)
-    parser.add_argument("--only", default="this,datatrove,datasketch")
+    parser.add_argument("--only", default=",".join(("this", *PEERS)))
     parser.add_argument("--folder", type=Path, help="for the rows and all that is made of them")
     parser.add_argument("--contestant", help=SUPPRESS)
     parser.add_argument("--file", type=Path, help=SUPPRESS)
@@ -186,10 +162,10 @@ def main() -> None:
     if options.contestant:
         CONTESTANTS[options.contestant](options.file, options.folder)
         return
-    names = chosen(parser, options.only, (*CONTESTANTS, "datatrove"))
-    if "datatrove" in names and not DATATROVE.exists():
-        print(f"datatrove is left out: there is no {DATATROVE} (`make bench` makes it)")
-        names.remove("datatrove")
+    names = chosen(parser, options.only, (*CONTESTANTS, *PEERS))
+    if not PEERS_PYTHON.exists() and not PEERS.keys().isdisjoint(names):
+        print(f"Other tools are left out: there is no {PEERS_PYTHON} (`make bench` makes it)")
+        names = [name for name in names if name not in PEERS]
     with tempfile.TemporaryDirectory() as temporary:
         _compare(options, names, options.folder or Path(temporary))
 
