@@ -9,14 +9,16 @@ teaches nothing by what it shares with one that it is a copy of.
 
 The table `site_blocks` has packed entries of block and title. They are added in rows, one for each
 batch that has met something new; many rows of a site are merged into one, in which the oldest
-blocks that have not become template give way.
+blocks that have not become template give way. Of a site that is known, a store reads only the rows
+that others have added since.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict, defaultdict
+from copy import copy
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import chain, groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
@@ -29,11 +31,11 @@ from shingling.store.urls import site_of
 from shingling.text import PARAGRAPH_CHARACTERS, title_key, title_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from sqlalchemy import Connection
 
-    from shingling.arrays import Hashes, Numbers, Records
+    from shingling.arrays import Hashes, Integers, Numbers, Records
     from shingling.store.model import Page
     from shingling.store.schema.rows import Row
     from shingling.text import PreparedText
@@ -56,7 +58,8 @@ _MAX_ROWS = 64  # of a site, from which on they are merged
 _MAX_HOST = 253  # characters
 
 _STAMPS = "SELECT site, count(*), sum(id) FROM site_blocks WHERE site {} GROUP BY site"
-_ROWS = "SELECT site, id, entries FROM site_blocks WHERE site {} ORDER BY site, id"
+_IDS = "SELECT site, id FROM site_blocks WHERE site {}"
+_ROWS = "SELECT site, id, entries FROM site_blocks WHERE id {}"
 _INSERT = insert(site_blocks).returning(site_blocks.c.id, sort_by_parameter_order=True)
 _TAKE_OUT = (
     delete(site_blocks)
@@ -69,24 +72,16 @@ class KnownSite:
     """What is stored of a site: the title of each block, in sorted arrays.
 
     Args:
-        rows: of the table `site_blocks`, oldest first.
+        rows: of the table `site_blocks`, with their ids.
 
     Attributes:
         rows: their ids.
     """
 
     def __init__(self, rows: Sequence[tuple[int, bytes]] = ()) -> None:
-        self.rows = [row_id for row_id, _ in rows]
-        entries = merge_entries(raw for _, raw in rows)
-        self._hold(entries["block"], entries["title"])
-
-    def _hold(self, blocks: Hashes, titles: Numbers) -> None:
-        """Hold entries, of which the last one counts if a block has two."""
-        order = np.argsort(blocks, kind="stable")
-        ordered = blocks[order]
-        is_last = np.ones(len(order), np.bool_)
-        np.not_equal(ordered[1:], ordered[:-1], out=is_last[:-1])
-        self._blocks, self._titles = ordered[is_last], titles[order[is_last]]
+        self.rows: list[int] = []
+        self._blocks, self._titles = np.empty(0, np.uint64), np.empty(0, np.uint32)
+        self.add_rows(rows)
 
     @property
     def stamp(self) -> tuple[int, int]:
@@ -101,13 +96,9 @@ class KnownSite:
     def titles(self, blocks: Sequence[int]) -> list[int | None]:
         """Title that each block is stored with, or None."""
         found: list[int | None] = [None] * len(blocks)
-        if len(self._blocks):
-            wanted = np.array(blocks, dtype=np.uint64)
-            places = np.minimum(self._blocks.searchsorted(wanted), len(self._blocks) - 1)
-            there = (self._blocks[places] == wanted).nonzero()[0]
-            titles = self._titles[places[there]]
-            for at, title in zip(there.tolist(), titles.tolist(), strict=True):
-                found[at] = title
+        there, places = self._find(np.array(blocks, dtype=np.uint64))
+        for at, title in zip(there.tolist(), self._titles[places].tolist(), strict=True):
+            found[at] = title
         return found
 
     def add(self, learned: dict[int, int], rows: Sequence[int]) -> None:
@@ -115,9 +106,33 @@ class KnownSite:
         self.rows = [*rows]
         if learned:
             blocks = np.fromiter(learned, np.uint64, len(learned))
-            titles = np.fromiter(learned.values(), np.uint32, len(learned))
-            joined = np.concatenate((self._blocks, blocks))
-            self._hold(joined, np.concatenate((self._titles, titles)))
+            self._add(blocks, np.fromiter(learned.values(), np.uint32, len(learned)))
+
+    def add_rows(self, rows: Sequence[tuple[int, bytes]]) -> None:
+        """Add rows that others have written; a block with another title is template then."""
+        entries = merge_entries(raw for _, raw in rows)
+        there, places = self._find(entries["block"])
+        differs = self._titles[places] != entries["title"][there]
+        entries["title"][there[differs]] = TEMPLATE
+        self._add(entries["block"], entries["title"])
+        self.rows = [*self.rows, *(row_id for row_id, _ in rows)]
+
+    def _find(self, blocks: Hashes) -> tuple[Integers, Integers]:
+        """Which of some blocks are held, and where."""
+        places = self._blocks.searchsorted(blocks)
+        there = (places < len(self._blocks)).nonzero()[0]
+        there = there[self._blocks[places[there]] == blocks[there]]
+        return there, places[there]
+
+    def _add(self, blocks: Hashes, titles: Numbers) -> None:
+        """Add entries, which take the place of those that are held of the same blocks."""
+        joined = np.concatenate((self._blocks, blocks))
+        order = np.argsort(joined, kind="stable")
+        ordered = joined[order]
+        is_last = np.ones(len(order), np.bool_)
+        np.not_equal(ordered[1:], ordered[:-1], out=is_last[:-1])
+        self._blocks = ordered[is_last]
+        self._titles = np.concatenate((self._titles, titles))[order[is_last]]
 
 
 class SiteCache:
@@ -127,10 +142,9 @@ class SiteCache:
         self._sites: OrderedDict[str, KnownSite] = OrderedDict()
         self._size = 0
 
-    def get(self, name: str, stamp: tuple[int, int]) -> KnownSite | None:
-        """Take what is known of a site, unless its rows are others now."""
-        known = self._sites.get(name)
-        return known if known is not None and known.stamp == stamp else None
+    def get(self, name: str) -> KnownSite:
+        """Take what was known of a site: its rows may be others now."""
+        return self._sites.get(name) or KnownSite()
 
     def keep(self, name: str, site: Site) -> None:
         """Keep a site with what was learned; those that were met longest ago give way."""
@@ -254,19 +268,31 @@ class Templates:
         missing = {*names}.difference(self._sites)
         if not missing:
             return
-        known = dict[str, KnownSite]()
-        changed = []
+        known = {name: self.cache.get(name) for name in missing}
+        stamps = dict.fromkeys(missing, KnownSite().stamp)
         for name, number, total in select_in(self.connection, _STAMPS, missing):
-            cached = self.cache.get(name, (number, int(total)))
-            if cached is None:
-                changed.append(name)
-            else:
-                known[name] = cached
-        rows = select_in(self.connection, _ROWS, changed)
+            stamps[name] = number, int(total)
+        known |= self._changed(
+            {name: one for name, one in known.items() if one.stamp != stamps[name]}
+        )
+        for name, one in known.items():
+            self._sites[name] = Site(one)
+
+    def _changed(self, known: Mapping[str, KnownSite]) -> dict[str, KnownSite]:
+        """Read what is stored now of sites that others have written to, but for what is known."""
+        stored = {name: set[int]() for name in known}
+        for name, row_id in select_in(self.connection, _IDS, known):
+            stored[name].add(row_id)
+        now = {
+            name: one if stored[name].issuperset(one.rows) else KnownSite()
+            for name, one in known.items()
+        }
+        wanted = chain.from_iterable(stored[name].difference(one.rows) for name, one in now.items())
+        rows = sorted(map(tuple, select_in(self.connection, _ROWS, wanted)))
         for name, own in groupby(rows, key=itemgetter(0)):
-            known[name] = KnownSite([(row_id, raw) for _, row_id, raw in own])
-        for name in missing:
-            self._sites[name] = Site(known.get(name) or KnownSite())
+            now[name] = copy(now[name])  # the cache has only what is committed
+            now[name].add_rows([(row_id, raw) for _, row_id, raw in own])
+        return now
 
     def look_up(self, pages: Iterable[Page]) -> None:
         """Look up all that pages may teach: the keys of their blocks and titles."""

@@ -12,6 +12,7 @@ from hypothesis import given, settings, strategies as st
 
 import shingling.store.templates
 from shingling import Page, Rules, Store
+from shingling.store.templates import TEMPLATE as TEMPLATE_TITLE, KnownSite, pack_entries
 from tests.store.decide.templates.pages import (
     TEMPLATE,
     A,
@@ -288,6 +289,42 @@ def test_two_open_stores_share_what_they_learn(store: Store, file: Path) -> None
             assert (verdict.status, bool(verdict.template)) == ("new", at > 0)
         store.admin.forget(site="a.example")
         assert one(other, page(A + "x", footer(A, 8), title="Another")).template == 0.0
+
+
+@both_databases
+def test_stores_that_write_in_turns_learn_what_one_learns(
+    store: Store, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each reads only the rows that the others have added, until they are merged."""
+    monkeypatch.setattr(shingling.store.templates, "_MAX_ROWS", 6)
+    random_ = random.Random(3)
+    pages = []
+    for at in range(60):
+        site = random_.choice((A, B, C))
+        around = footer(site, random_.choice((1, 4, 6)))[: random_.choice((1, 3, 9))]
+        title = random_.choice((headline(f"{at}"), headline(f"{at % 7}"), "The Site"))
+        pages.append(page(f"{site}{at}", article(f"{at % 40}"), around, title=title))
+    with Store.open(url_of(file)) as second, Store.open(url_of(file)) as third:
+        turns = [one(random_.choice((store, second, third)), checked) for checked in pages]
+    with Store.open(f"sqlite:///{file.with_name('alone.db')}") as alone:
+        expected = [one(alone, checked) for checked in pages]
+    assert [(was, was.template) for was in turns] == [(is_, is_.template) for is_ in expected]
+    assert {was.template for was in turns if was.template}
+
+
+@given(
+    st.lists(st.dictionaries(st.integers(0, 9), st.integers(0, 3)), max_size=6),
+    st.integers(0, 6),
+)
+def test_rows_that_are_read_later_add_the_same(entries: list[dict[int, int]], first: int) -> None:
+    rows = [(at, pack_entries(row)) for at, row in enumerate(entries)]
+    at_once, in_parts = KnownSite(rows), KnownSite(rows[:first])
+    in_parts.add_rows(rows[first:])
+    assert in_parts.titles(range(10)) == at_once.titles(range(10))
+    assert in_parts.stamp == at_once.stamp
+    for block, title in enumerate(at_once.titles(range(10))):
+        seen = {row[block] for row in entries if block in row}
+        assert title == (None if not seen else seen.pop() if len(seen) == 1 else TEMPLATE_TITLE)
 
 
 # Bounds
