@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from w3lib.encoding import html_to_unicode, resolve_encoding
+from w3lib.encoding import html_body_declared_encoding, html_to_unicode, resolve_encoding
 
 EXTRACTION_VERSION = "5"
 """Version of what `extract_page` gives: raise it when pages give another text, title or language.
@@ -22,6 +22,8 @@ _HTML = re.compile(
 )
 _REPLACEMENT = "\ufffd"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
+# Codecs of Python that browsers do not know. Punycode takes quadratic time.
+_NO_CHARSETS = {"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape"}
 
 
 class Head(NamedTuple):
@@ -55,6 +57,9 @@ def decode(body: bytes, encoding: str | None = None) -> str:
             return body.decode("utf-8-sig")
         except UnicodeDecodeError:
             pass
+    named = {resolve_encoding(encoding or ""), html_body_declared_encoding(body)}
+    if named & _NO_CHARSETS:
+        return body.decode(_guess_encoding(body) or "windows-1252", "replace")
     header = f"text/html; charset={encoding}" if encoding else None
     try:
         declared = html_to_unicode(header, body, auto_detect_fun=_guess_encoding)[1]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import encodings
 import gzip
+import pkgutil
 from types import SimpleNamespace
 
 import pytest
@@ -14,6 +16,7 @@ from shingling.errors import ExtractionError, SettingsError
 from shingling.extraction.html import decode, sniff_html
 from shingling.extraction.main_text import MainText, extract_page
 from shingling.extraction.trafilatura import TrafilaturaPage
+from tests.hostile.growth import is_linear
 
 ENGLISH = "The new railway bridge over the river was opened on Monday by the mayor of the town. "
 RUSSIAN = "Новый железнодорожный мост через реку открыл в понедельник мэр города. "
@@ -266,12 +269,28 @@ def test_a_few_broken_bytes_do_not_make_utf_8_something_else() -> None:
     assert "Слово и дело" in extract_page(broken, encoding="utf-8").text
 
 
-@pytest.mark.parametrize("charset", ["base64", "idna", "undefined", "punycode"])
+@pytest.mark.parametrize("charset", ["base64", "idna", "undefined", "punycode", "unicode_escape"])
 def test_a_charset_that_is_none_does_not_raise(charset: str) -> None:
-    words = "<p>Some words of an article, and an accent: \xe9. </p>" * 9
+    words = "<p>Some words of an article, a \\path, and an accent: \xe9. </p>" * 9
     page = f"<html><meta charset='{charset}'><body>{words}</body></html>".encode("latin-1")
     assert "Some words" in extract_page(page).text
     assert "Some words" in extract_page(page, encoding=charset).text
+
+
+def test_no_codec_of_python_that_a_page_declares_raises() -> None:
+    codecs = {module.name for module in pkgutil.iter_modules(encodings.__path__)}
+    assert len(codecs) > 100
+    for codec in codecs:
+        page = f"<meta charset={codec}><p>A word +AGE- \\q \\u0041 \xe9".encode("latin-1")
+        assert decode(page), codec
+        assert decode(page, codec), codec
+
+
+def test_punycode_takes_as_long_as_other_pages() -> None:
+    def page(length: int) -> bytes:
+        return b"<meta charset=punycode>\xe9-" + b"zz9a" * (length // 4)
+
+    assert is_linear(decode, page, 400_000)
 
 
 OPENINGS_OF_HTML = [
