@@ -8,11 +8,16 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 
 
+FOLDERS = ("shingling", "migrations", "crawler", "tests", "docs", "benchmarks")
+"""What a source distribution has, with the files beside them."""
+
+
 def copy_source(folder: Path) -> Path:
     """Copy what is packed into a folder, without what was compiled here."""
-    for name in ("shingling", "migrations"):
-        ignored = shutil.ignore_patterns("*.so", "*.pyd", "__pycache__")
+    ignored = shutil.ignore_patterns("*.so", "*.pyd", "__pycache__")
+    for name in FOLDERS:
         shutil.copytree(ROOT / name, folder / name, ignore=ignored)
-    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
-        shutil.copy(ROOT / name, folder / name)
+    for file in ROOT.iterdir():
+        if file.is_file() and file.suffix not in (".db", ".log"):
+            shutil.copy(file, folder / file.name)
     return folder

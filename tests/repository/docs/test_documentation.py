@@ -20,6 +20,8 @@ from tests.support.installed import ROOT
 if TYPE_CHECKING:
     from pathlib import Path
 
+_SITE = "https://scrapy-shingling.readthedocs.io/en/latest/"
+_FILES = "https://raw.githubusercontent.com/scrapy-shingling/scrapy-shingling/main/"
 _NOT_EVERYWHERE = ("shingling.bulk.spark", "pyspark", "scrapy_deltafetch")
 
 
@@ -76,6 +78,24 @@ def test_links_and_anchors_lead_somewhere(page: Path) -> None:
         assert file.exists(), target
         if anchor:
             assert anchor in anchors(file), f"{target}#{anchor}"
+
+
+def test_every_link_of_the_readme_is_absolute_because_pypi_shows_it_too() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    text = re.sub(r"```.*?```|`[^`\n]+`", "", readme, flags=re.DOTALL)
+    named = dict(re.findall(r"^\[([^\]]+)\]: (\S+)$", text, re.MULTILINE))
+    assert set(re.findall(r"\[([^\]]+)\](?![(:])", text)) == set(named)
+    direct = re.findall(r"\]\(([^)\s]+)\)", text)
+    assert len(named) > 15
+    for url in (*direct, *named.values()):
+        if url.startswith(_FILES):
+            assert (ROOT / url.removeprefix(_FILES)).is_file(), url
+            continue
+        assert url.startswith(_SITE), url
+        path, _, anchor = url.removeprefix(_SITE).partition("#")
+        page = DOCS / re.sub(r"\.html$|(?<=/)$", lambda end: ".md" if end[0] else "index.md", path)
+        assert page.is_file(), url
+        assert not anchor or anchor in anchors(page), url
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())

@@ -50,6 +50,11 @@ def test_the_readme_names_the_oldest_scrapy() -> None:
     assert Version(named[1]) == versions(PROJECT["dependencies"], ">=")["scrapy"]
 
 
+def test_the_citation_names_the_version() -> None:
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {PROJECT['version']}\n" in citation
+
+
 def test_an_extra_that_a_message_names_has_the_package_that_it_names() -> None:
     sources = [path.read_text(encoding="utf-8") for path in (ROOT / "shingling").rglob("*.py")]
     required = re.compile(r"""\brequire\("(\w+)", "[^"]+", (("[\w.]+", )+)error""")

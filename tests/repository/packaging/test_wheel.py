@@ -18,7 +18,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from tests.support.crawls import Project
-from tests.support.installed import copy_source
+from tests.support.installed import FOLDERS, copy_source
 from tests.support.pages import article, edited, html
 from tests.support.serving import serving
 
@@ -129,7 +129,9 @@ def test_the_wheel_has_everything(source: Path) -> None:
     [sdist], [wheel] = (source / "dist").glob("*.tar.gz"), (source / "dist").glob("*.whl")
     with tarfile.open(sdist) as packed:
         names = {name.partition("/")[2] for name in packed.getnames()}
-    assert "shingling/kernel/_kernel.c" in names
+    files = {path.relative_to(source).as_posix() for path in source.rglob("*") if path.is_file()}
+    assert {name for name in files if name.startswith((*FOLDERS, "Makefile", "CHANGELOG"))} <= names
+    assert not {name for name in names if name.endswith((".so", ".pyc", ".db"))}
     with zipfile.ZipFile(wheel) as packed:
         inside = {
             name
