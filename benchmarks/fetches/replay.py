@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 import statistics
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
@@ -18,7 +18,7 @@ from scrapy.utils.request import fingerprint
 
 from benchmarks.fetches.site import Visit
 from shingling import Scheme, sign
-from shingling.fetching.learning import FetchedPage, UrlLearner
+from shingling.fetching.learning import FetchedPage, UrlLearner, site_name
 from shingling.proportions import Proportion
 
 if TYPE_CHECKING:
@@ -67,6 +67,7 @@ class Replay(Visit):
         self._decided: dict[str, Skip] = {}
         self._todo: list[tuple[str, bool]] = []
         self._seen: set[bytes] = set()
+        self._found_on: dict[str, str] = {}
         self._forms: dict[str, tuple[str, int]] = {}
         self._waiting: dict[tuple[str, int] | None, list[str]] = {}
         self._refetches: list[tuple[str, FetchedPage]] = []  # under way
@@ -97,13 +98,15 @@ class Replay(Visit):
             self._todo = [(one, False) for one in self._waiting.pop(form, ())] + self._todo
             self.links.update(shown.links)  # not those of pages that are fetched a second time
             for link in shown.links:
-                self._follow(link)
+                self._follow(link, url)
         return self
 
-    def _follow(self, url: str) -> None:
+    def _follow(self, url: str, page: str = "") -> None:
         key = fingerprint(Request(url))
         if key not in self._seen:
             self._seen.add(key)
+            if site_name(url) == site_name(page):
+                self._found_on[url] = page
             self._todo.append((url, False))
 
     def _waits(self, url: str) -> bool:
@@ -121,7 +124,7 @@ class Replay(Visit):
     def _skips(self, url: str) -> bool:
         if self.mode == "none" or url == self.site.start:
             return False
-        skip = self.learner.decide(url)
+        skip = self.learner.decide(url, self._found_on.get(url, ""))
         if skip is None:
             return False
         if self.mode == "skip" and not skip.explore:
@@ -144,8 +147,9 @@ class Replay(Visit):
     def _note(self, url: str, requested: tuple[str, ...], shown: Shown) -> None:
         if self.mode == "none":
             return
-        page = _page(url, requested, shown)
-        skip = self._decided.pop(requested[0] if requested else url, None)
+        asked = requested[0] if requested else url
+        page = replace(_page(url, requested, shown), found_on=self._found_on.get(asked, ""))
+        skip = self._decided.pop(asked, None)
         if skip is not None:
             self.counts["tried"] += 1
             self.counts["would_lose"] += self.learner.would_lose(page, skip)
@@ -161,7 +165,7 @@ class Replay(Visit):
         for url, skip in [*self._skipped.items()]:
             if changes.isdisjoint(skip.rules):
                 continue
-            other = self.learner.decide(url, counted=False)
+            other = self.learner.decide(url, self._found_on.get(url, ""), counted=False)
             if other is None:
                 del self._skipped[url]
                 self._todo.append((url, True))

@@ -27,18 +27,15 @@ if TYPE_CHECKING:
     from shingling.fetching.learning import UrlRule
     from shingling.store.session import Session
 
-_OF_VALUES = ("drop-value", "one-page")
-_WITHOUT_SLASH = ("drop-parameter", "drop-parameters", "drop-path-parameter", *_OF_VALUES)
-
 # What a URL has that a change takes away: parts of a pattern, behind its site and node.
 _PATTERNS = {
     "drop-parameter": r"[^?]*\?(?:[^#]*&)?{what}(?:[=&#]|$)",
     "drop-parameters": r"[^?]*\?(?:[^#]*&)?{what}(?:[=&#]|$)",
-    "drop-value": r"[^?]*\?(?:[^#]*&)?{what}={other}(?:[&#]|$)",
+    "drop-value": r"[^?]*\?(?:[^#]*&)?{what}(?:[&#]|$)",
     "drop-path-parameter": r"[^?]*;{what}(?:[=;/?#]|$)",
-    "drop-last-segment": r"(?:[^?]*/)?{what}(?:[?#]|$)",
-    "drop-segment": r"(?:[^?]*/)?{what}(?:[/?#]|$)",
-    "one-page": r"[^?]*\?(?:[^#]*&)?{what}={other}(?:[&#]|$)",
+    "drop-last-segment": r"/(?:[^?]*/)?{what}(?:[?#]|$)",
+    "drop-segment": r"/(?:[^?]*/)?{what}(?:[/?#]|$)",
+    "one-page": r"[^?]*\?(?:[^#]*&)?{what}(?:[&#]|$)",
 }
 
 
@@ -108,13 +105,11 @@ def _list(options: CommandOptions, session: Session, rules: list[UrlRule]) -> in
 
 def _estimate(session: Session) -> dict[str, Any] | None:
     """Add up what the last crawls have found out about pages that are lost."""
-    from shingling.fetching.savings import RUNS_LOOKED_AT
+    from shingling.fetching.savings import counts_of_runs
     from shingling.proportions import Proportion
-    from shingling.store import Store
 
-    runs = Store(session).runs(RUNS_LOOKED_AT)
-    tried = sum(run.counts.get("fetch_checked", 0) for run in runs)
-    lost = sum(run.counts.get("fetch_would_lose", 0) for run in runs)
+    counts = counts_of_runs(session)
+    tried, lost = counts["fetch_checked"], counts["fetch_would_lose"]
     if not tried:
         return None
     share = Proportion.of(lost, tried)
@@ -136,16 +131,11 @@ def _forget(options: CommandOptions, session: Session, site: str) -> int:
 
 def _print_patterns(options: CommandOptions, rules: Iterable[UrlRule]) -> int:
     """Print patterns of URLs that rules reduce to others."""
-    patterns: dict[str, None] = {}
-    without: dict[str, None] = {}
-    for rule in rules:
-        pattern = _pattern(rule)
-        if pattern is None:
-            without[f"{rule.site}{rule.node}: {rule.change}"] = None
-        else:
-            patterns[pattern] = None
+    found = [(_pattern(rule), f"{rule.site}{rule.node}: {rule.change}") for rule in rules]
+    patterns = [*dict.fromkeys(pattern for pattern, _ in found if pattern)]
+    without = [*dict.fromkeys(name for pattern, name in found if not pattern)]
     if options.json:
-        print_json({"deny": [*patterns], "without_pattern": [*without]})
+        print_json({"deny": patterns, "without_pattern": without})
     else:
         print_lines("deny = [", *(f"    {pattern!r}," for pattern in patterns), "]")
         for one in without:
@@ -158,15 +148,15 @@ def _pattern(rule: UrlRule) -> str | None:
     kind, _, what = rule.change.partition(" ")
     if kind not in _PATTERNS:
         return None
-    what, _, other = what.partition("=") if kind in _OF_VALUES else (what, "", "")
-    what = what.partition("&")[0] if kind == "drop-parameters" else what
-    numbers = r"\d+" if kind == "drop-last-segment" else r"\#"
-    what, other = re.escape(what).replace(r"\#", numbers), re.escape(other)
-    behind = _PATTERNS[kind].format(what=what, other=other)
+    if kind == "drop-parameters":
+        what = what.partition("&")[0]
+    what = re.escape(what)
+    if kind == "drop-last-segment":
+        what = what.replace(r"\#", r"\d+")
+    behind = _PATTERNS[kind].format(what=what)
     node = rule.node.rstrip("/")
     between = f"{re.escape(node)}(?=[/?;]|$)" if node else ""
-    slash = "" if kind in _WITHOUT_SLASH else "/"
-    return rf"^https?://(?:www\.)?{re.escape(rule.site)}(?::80|:443)?{between}{slash}{behind}"
+    return rf"^https?://(?:www\.)?{re.escape(rule.site)}(?::80|:443)?{between}{behind}"
 
 
 COMMANDS = (

@@ -6,12 +6,13 @@ import logging
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from shingling.errors import printable
 from shingling.proportions import Proportion
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
-    from shingling.fetching.learning import UrlRule
+    from shingling.fetching.learning import Skip, UrlRule
 
 MAX_SITES = 50
 """Sites whose requests are kept with a run, those with the most."""
@@ -41,12 +42,22 @@ class FetchCounts:
         self._counts[name] += number
         self._crawler.stats.inc_value(f"dedup/fetch/{name}", number)
 
-    def add_request(self, site: str | None, *, repeats: bool) -> None:
+    def add_request(self, site: str, *, repeats: bool) -> None:
         """Count a request that could be skipped, and whether it would repeat a page."""
         self.add("requests")
-        if site is not None and (site in self._sites or len(self._sites) < _MAX_SITES_COUNTED):
+        if site in self._sites or len(self._sites) < _MAX_SITES_COUNTED:
             self._sites[site] += 1
             self._repeats[site] += repeats
+
+    def log_trap(self, skip: Skip) -> None:
+        """Name a trap, when a request is skipped or checked for the first time because of it."""
+        logger.warning(
+            "Dedup: %s is in a trap, as %s is: their links have long led to nothing new, and few of"
+            " them are followed from now on; DEPTH_LIMIT ends such a crawl sooner",
+            printable(skip.trap[:500]),
+            printable(skip.page[:500]),
+            extra={"spider": self._crawler.spider},
+        )
 
     def of_run(self) -> dict[str, int]:
         """Take the counts that the store keeps with the run."""

@@ -19,10 +19,18 @@ from scrapy.exceptions import DontCloseSpider, NotConfigured
 from scrapy.http.request import NO_CALLBACK
 
 from shingling.errors import printable
+from shingling.extraction.pages import Extraction
 from shingling.fetching.counting import FetchCounts
 from shingling.fetching.learning import FetchedPage, site_name
 from shingling.fetching.repeated import RepeatedPage
-from shingling.fetching.requests import asked_for, is_from_elsewhere, may_be_skipped
+from shingling.fetching.requests import (
+    Yielded,
+    asked_for,
+    found_on,
+    is_from_elsewhere,
+    is_page,
+    may_be_skipped,
+)
 from shingling.fetching.sharing import SharedLearner
 from shingling.fetching.skipped import SkippedRequests
 from shingling.fetching.waiting import MAX_WAIT_SECONDS, FormsUnderWay, PagesNoted
@@ -35,7 +43,6 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from shingling.extraction.pages import Extraction
     from shingling.fetching.learning import Contradiction, Skip
     from shingling.store import Verdict
 
@@ -100,13 +107,16 @@ class FetchMiddleware:
             await self._shared.known(request.url)
             if self._skips:
                 await self._notes.wait_for_few()
-            skip = await self._decide(request.url)
+                await self._notes.wait_for(found_on(request))
+            skip = await self._decide(request.url, found_on(request))
         except Exception as error:  # a request is never lost because this plugin failed
             self._fail(error)
             return
         self._counts.add_request(site_name(request.url), repeats=skip is not None)
         if skip is None:
             return
+        if skip.trap == request.url:
+            self._counts.log_trap(skip)
         if self._skips and not skip.explore:
             self._skip(request, skip)
         self._counts.add("explored" if skip.explore else "would_skip")
@@ -114,14 +124,14 @@ class FetchMiddleware:
         if len(self._decided) > _MAX_DECIDED:
             self._decided.popitem(last=False)
 
-    async def _decide(self, url: str) -> Skip | None:
+    async def _decide(self, url: str, found_on: str) -> Skip | None:
         """Decide a request; if one of the same form is under way, when that is known."""
         learner = self._shared.learner
-        skip = learner.decide(url)
+        skip = learner.decide(url, found_on)
         if skip is None and self._skips:
             form = learner.form(url)
             if form is not None and await self._forms.wait(form, url):
-                return learner.decide(url)
+                return learner.decide(url, found_on)
         return skip
 
     def process_response(self, request: Request, response: Response) -> Response:
@@ -145,51 +155,35 @@ class FetchMiddleware:
             logger.debug("Skipped: %s", printable(str(repeated)), extra=extra)
         raise repeated
 
-    def note(
-        self,
-        response: Response,
-        url: str,
-        requested: tuple[str, ...],
-        links: tuple[str, ...],
-        *,
-        has_item: bool,
-    ) -> None:
-        """Learn from a page whose callback has ended.
-
-        Args:
-            response: of the page.
-            url: that a callback has asked for.
-            requested: URLs that were redirected to that of the response.
-            links: URLs that its own callback has asked for.
-            has_item: whether its callback has yielded an item.
-        """
+    def note(self, seen: Yielded) -> None:
+        """Learn from a page whose callback has ended, by what it has yielded."""
+        response = seen.response
+        if response is None or response.request is None:
+            return
+        url, _ = asked_for(response.request)
         skip = self._decided.pop(url, None)
-        noting = partial(self._note, response, requested, links, skip)
-        task = None if self._has_ended else self._notes.start(noting, len(response.body))
+        noting = partial(self._note, response, seen, skip)
+        task = None
+        if not self._has_ended:
+            task = self._notes.start(noting, len(response.body), response.url)
         if task is None:
             self._counts.add("not_noted")
             self._forms.done(url)
             return
         task.add_done_callback(lambda _: self._forms.done(url))
         self._begin()
-        if has_item:
+        if seen.items:
             self._told_of(response)
 
-    async def _note(
-        self,
-        response: Response,
-        requested: tuple[str, ...],
-        links: tuple[str, ...],
-        skip: Skip | None,
-    ) -> None:
+    async def _note(self, response: Response, seen: Yielded, skip: Skip | None) -> None:
         try:
             await self._shared.known(response.url)
             opened = await self._shared.opened()
-            extracted = None if opened is None else await opened[0].page(response)
-            if extracted is None:
+            if opened is None:
                 return
+            extracted = await opened[0].page(response) if is_page(response) else None
             verdict = await self._verdict(response)
-            page = _page(response, extracted, requested, links, verdict)
+            page = _page(response, seen, extracted or Extraction(), verdict)
             is_copy = verdict is not None and verdict.is_duplicate and verdict.resemblance == 1.0
             self._learn(page, skip, is_copy=is_copy)
         except Exception as error:  # what is not noted is only not learned
@@ -222,7 +216,8 @@ class FetchMiddleware:
             is_it = response.request is not None and asked_for(response.request)[0] == url
             if opened is not None and response.status == HTTPStatus.OK and is_it:
                 extracted = await opened[0].page(response)
-                page = None if extracted is None else _page(response, extracted)
+                if extracted is not None:
+                    page = _page(response, Yielded(response), extracted)
         except Exception as error:  # then nothing is known of it
             self._fail(error)
         self._unlearn(self._shared.learner.note_refetch(url, page))
@@ -298,19 +293,24 @@ class FetchMiddleware:
 
 def _page(
     response: Response,
+    seen: Yielded,
     extraction: Extraction,
-    requested: tuple[str, ...] = (),
-    links: tuple[str, ...] = (),
     verdict: Verdict | None = None,
 ) -> FetchedPage:
+    assert response.request is not None
+    shows = response.url if seen.items else None
+    if seen.items == 1 and verdict is not None and verdict.is_duplicate:
+        shows = verdict.original
     return FetchedPage(
         url=response.url,
-        requested=requested,
+        requested=asked_for(response.request)[1],
         signature=extraction.signature,
         text=extraction.text,
         title=extraction.title,
-        links=links,
+        links=tuple(seen.links),
         has_other_fields=verdict is not None and verdict.reason == Reason.OTHER_FIELDS,
         has_changed=verdict is not None and verdict.status == "changed",
-        is_from_elsewhere=response.request is not None and is_from_elsewhere(response.request),
+        is_from_elsewhere=is_from_elsewhere(response.request),
+        found_on=found_on(response.request),
+        shows=shows,
     )

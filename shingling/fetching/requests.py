@@ -11,18 +11,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from scrapy import Request
 from scrapy.http.request import NO_CALLBACK
 
-from shingling.fetching.learning import site_name
+from shingling.fetching.learning import MAX_LINKS, site_name
 from shingling.fetching.learning.parts import split
 from shingling.plugin.items.carried import carries_data
 
 if TYPE_CHECKING:
-    from scrapy import Request
     from scrapy.http import Response
 
 _MARK = "dedup_followed"
 _FROM_ELSEWHERE = "dedup_from_elsewhere"
+_FOUND_ON = "dedup_found_on"
+_MAX_LINK_CHARS = 2_000
 _SITEMAPS = (".xml", ".xml.gz")
 
 
@@ -35,6 +37,7 @@ def mark(request: Request, page: Response) -> None:
     """
     request.meta[_MARK] = _state(request)
     is_own = site_name(page.url) == site_name(request.url)
+    request.meta[_FOUND_ON] = page.url if is_own else ""
     if is_own and not _has_parameters_from_elsewhere(request.url, page):
         request.meta.pop(_FROM_ELSEWHERE, None)
     else:
@@ -57,6 +60,11 @@ def is_from_elsewhere(request: Request) -> bool:
     redirected = {site_name(url) for url in request.meta.get("redirect_urls", ())}
     is_redirected = bool(redirected - {site_name(request.url)})
     return is_redirected or request.meta.get(_FROM_ELSEWHERE) is True
+
+
+def found_on(request: Request) -> str:
+    """URL of the page of its site that has asked for a request; empty if none has."""
+    return str(request.meta.get(_FOUND_ON, ""))
 
 
 def _state(request: Request) -> list[Any]:
@@ -110,3 +118,24 @@ def is_page(response: Response) -> bool:
         and response.url.startswith(("http://", "https://"))
         and request.meta.get("dedup") is not False
     )
+
+
+class Yielded:
+    """What the callback of a response has yielded so far: requests, which are marked, and items."""
+
+    def __init__(self, response: Response | None) -> None:
+        self.response = response
+        self.links: dict[str, None] = {}
+        self.items = 0
+
+    def add(self, one: Any) -> None:
+        """Take note of a request or an item."""
+        if not isinstance(one, Request):
+            self.items += one is not None
+            return
+        if self.response is not None:
+            mark(one, self.response)
+        if len(self.links) >= MAX_LINKS or len(one.url) > _MAX_LINK_CHARS:
+            return
+        if one.url.startswith(("http://", "https://")):
+            self.links[one.url] = None

@@ -81,8 +81,7 @@ class Savings(NamedTuple):
         lost: share of them that would have brought another page, of those that were looked at.
         looked_at: how many were.
         sites: those with rules, the one with most repeats first.
-        settings: lines for the settings.
-        why: what that means, in words.
+        risk: that the settings allow.
     """
 
     requests: int
@@ -91,15 +90,56 @@ class Savings(NamedTuple):
     lost: Proportion
     looked_at: int
     sites: list[SiteSavings]
-    settings: list[str]
-    why: str
+    risk: float
+
+    @property
+    def settings(self) -> list[str]:
+        """Lines to write: `skip` if something is saved and no more is lost than is allowed."""
+        if not self.sites:
+            return ['DEDUP_FETCH = "observe"']
+        is_safe = self.looked_at > 0 and self.lost.high <= self.risk
+        fetch = "skip" if is_safe else "observe"
+        return [f'DEDUP_FETCH = "{fetch}"', f"DEDUP_SKIP_RISK = {self.risk:g}"]
+
+    @property
+    def why(self) -> str:
+        """What that means, in words."""
+        repeats = self.skipped + self.would_skip
+        if not self.requests and not repeats:
+            return "No crawl has looked at requests yet: DEDUP_FETCH is all."
+        if not self.sites:
+            return (
+                "Little is saved because no change of a URL was seen to repeat pages: their"
+                " duplicates are under other paths, or came from other sites."
+            )
+        if self.requests and repeats < _FEW * self.requests:
+            return (
+                "Little is saved because few requests differ from others only by such a change:"
+                " duplicates that have URLs of their own are found after their download."
+            )
+        if not self.looked_at:
+            return "None was made to see what would be lost: let a crawl observe first."
+        best = max((rule for one in self.sites for rule in one.rules), key=lambda rule: rule.saved)
+        why = f"Most are found by {best.change}, on {best.site}."
+        if self.lost.high > self.risk:
+            return (
+                f"{why} More than {self.risk:.2%} may be lost: observe until the interval is below"
+                " that."
+            )
+        return f"{why} Less than {self.risk:.2%} is lost: they can be skipped."
+
+
+def counts_of_runs(session: Session) -> Counter[str]:
+    """Add up what the last runs have counted of requests."""
+    counts = Counter[str]()
+    for run in Store(session).runs(RUNS_LOOKED_AT):
+        counts.update({name: n for name, n in run.counts.items() if name.startswith("fetch_")})
+    return counts
 
 
 def read_savings(session: Session, of_rooms: Mapping[str, Any]) -> Savings:
     """Add up what the last runs have skipped, or would have, and list the rules of all sites."""
-    counts = Counter[str]()
-    for run in Store(session).runs(RUNS_LOOKED_AT):
-        counts.update({name: n for name, n in run.counts.items() if name.startswith("fetch_")})
+    counts = counts_of_runs(session)
     rules = outermost(learned_rules(session, of_rooms))
     sites = [
         SiteSavings(
@@ -114,46 +154,12 @@ def read_savings(session: Session, of_rooms: Mapping[str, Any]) -> Savings:
     skipped, would_skip, checked = (
         counts[f"fetch_{name}"] for name in ("skipped", "would_skip", "checked")
     )
-    found = Savings(
+    return Savings(
         counts["fetch_requests"],
         skipped,
         would_skip,
         Proportion.of(counts["fetch_would_lose"], checked),
         checked,
         sites,
-        [],
-        "",
+        of_rooms["DEDUP_SKIP_RISK"],
     )
-    risk = of_rooms["DEDUP_SKIP_RISK"]
-    return found._replace(settings=_settings(found, risk), why=_why(found, risk))
-
-
-def _settings(found: Savings, risk: float) -> list[str]:
-    """Lines to write: `skip` if something is saved and no more is lost than the settings allow."""
-    if not found.sites:
-        return ['DEDUP_FETCH = "observe"']
-    is_safe = found.looked_at > 0 and found.lost.high <= risk
-    return [f'DEDUP_FETCH = "{"skip" if is_safe else "observe"}"', f"DEDUP_SKIP_RISK = {risk:g}"]
-
-
-def _why(found: Savings, risk: float) -> str:
-    repeats = found.skipped + found.would_skip
-    if not found.requests and not repeats:
-        return "No crawl has looked at requests yet: DEDUP_FETCH is all."
-    if not found.sites:
-        return (
-            "Little is saved because no change of a URL was seen to repeat pages: their duplicates"
-            " are under other paths, or came from other sites."
-        )
-    if found.requests and repeats < _FEW * found.requests:
-        return (
-            "Little is saved because few requests differ from others only by such a change:"
-            " duplicates that have URLs of their own are found after their download."
-        )
-    if not found.looked_at:
-        return "None was made to see what would be lost: let a crawl observe first."
-    best = max((rule for one in found.sites for rule in one.rules), key=lambda rule: rule.saved)
-    why = f"Most are found by {best.change}, on {best.site}."
-    if found.lost.high > risk:
-        return f"{why} More than {risk:.2%} may be lost: observe until the interval is below that."
-    return f"{why} Less than {risk:.2%} is lost: they can be skipped."

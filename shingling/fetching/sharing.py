@@ -90,8 +90,6 @@ class SharedLearner:
     async def known(self, url: str) -> None:
         """Wait until the rules of the site of a URL are read."""
         site = site_name(url)
-        if site is None:  # nothing is ever learned of it
-            return
         reading = self._reading.get(site)
         if reading is None or (reading.done() and not self.learner.is_known(site)):
             reading = self._reading[site] = detached_task(self._read_site(site))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from scrapy.utils.request import request_from_dict
 
 from shingling.fetching.learning import site_name
+from shingling.fetching.requests import found_on
 from shingling.plugin.waiting import detached_task
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ class SkippedRequests:
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
-    async def _make_owed(self, site: str | None, changes: set[str] | None) -> None:
+    async def _make_owed(self, site: str, changes: set[str] | None) -> None:
         for number, url in enumerate([*self._kept]):
             if number % _TRIED_AT_ONCE == 0:
                 await asyncio.sleep(0)
@@ -119,7 +120,7 @@ class SkippedRequests:
             return not (self._learner.acting(url) | self._learner.acting(one.page)) >= {*one.rules}
         if changes.isdisjoint(one.rules):
             return False
-        skip = self._learner.decide(url, counted=False)
+        skip = self._learner.decide(url, found_on(one.request), counted=False)
         if skip is not None:  # by others, which may turn out to be wrong as well
             self._put(one._replace(page=skip.page, rules=skip.rules))
         return skip is None

@@ -69,6 +69,7 @@ class PagesNoted:
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[None]] = set()
+        self._by_url: dict[str, asyncio.Task[None]] = {}
         self._bytes = 0
         self._under_way = UnderWay(_FEW_PAGES)
 
@@ -76,26 +77,33 @@ class PagesNoted:
         return len(self._tasks)
 
     def start(
-        self, noting: Callable[[], Coroutine[Any, Any, None]], size: int
+        self, noting: Callable[[], Coroutine[Any, Any, None]], size: int, url: str = ""
     ) -> asyncio.Task[None] | None:
         """Note a page, unless too many are being noted.
 
         Args:
             noting: notes it.
             size: of its body, in bytes.
+            url: of the page, for `wait_for`.
         """
         if len(self._tasks) >= _MAX_PAGES or self._bytes + size > _MAX_BYTES:
             return None
         task = detached_task(noting())
         self._tasks.add(task)
+        self._by_url[url] = task
         self._bytes += size
         self._under_way.add(1)
-        task.add_done_callback(partial(self._end, size))
+        task.add_done_callback(partial(self._end, url, size))
         return task
 
     async def wait_for_few(self) -> None:
         """Wait until at most 32 pages are being noted."""
         await self._under_way.wait(MAX_WAIT_SECONDS)
+
+    async def wait_for(self, url: str) -> None:
+        """Wait until a page is noted, if it is being noted."""
+        if url and url in self._by_url:
+            await ends_within(self._by_url[url], MAX_WAIT_SECONDS)
 
     async def finish(self, seconds: float) -> None:
         """Wait for the last pages, and give up those that take longer."""
@@ -104,7 +112,8 @@ class PagesNoted:
             for task in late:
                 task.cancel()
 
-    def _end(self, size: int, task: asyncio.Task[None]) -> None:
+    def _end(self, url: str, size: int, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
+        self._by_url.pop(url, None)
         self._bytes -= size
         self._under_way.add(-1)

@@ -5,7 +5,7 @@ parameters that are dropped together. `evidence`
 weighs how often a change made no difference, below which path; `rules` has that of all changes of a
 site, and applies those that act. `snapshots` keep what is compared of a page, `site_pages` finds
 pages again, `comparing` compares two, and `refetches` chooses which are fetched a second time.
-`site` learns of one site, `learner` has them all.
+`traps` finds pages that lead to themselves. `site` learns of one site, `learner` has them all.
 """
 
 from shingling.fetching.learning.changes import Change, read_change

@@ -160,11 +160,7 @@ def fold(segments: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(folded)
 
 
-def _drop_parameter(change: Change, parts: Parts) -> Parts:
-    return parts._replace(query=tuple(one for one in parts.query if name_of(one) != change.what))
-
-
-def _drop_together(change: Change, parts: Parts) -> Parts:
+def _drop_parameters(change: Change, parts: Parts) -> Parts:
     names = names_of(change)
     return parts._replace(query=tuple(one for one in parts.query if name_of(one) not in names))
 
@@ -265,8 +261,8 @@ KINDS: dict[str, Callable[[Change, Parts], Parts]] = {
     DROP_LAST: _drop_last,
     DROP_EXTENSION: _drop_extension,
     SLASH.kind: _slash,
-    DROP_TOGETHER: _drop_together,
-    DROP_PARAMETER: _drop_parameter,
+    DROP_TOGETHER: _drop_parameters,
+    DROP_PARAMETER: _drop_parameters,
     DROP_VALUE: _drop_value,
     SORT.kind: _sort,
 }

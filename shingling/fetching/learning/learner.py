@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from tldextract import TLDExtract
 
 from shingling.fetching.learning.changes import HOST_LABELS, read_change
-from shingling.fetching.learning.parts import Parts, split
+from shingling.fetching.learning.parts import split
 from shingling.fetching.learning.site import SiteUrls
 from shingling.fetching.learning.site_pages import Memory
 
@@ -80,18 +80,19 @@ class UrlLearner:
         """Add what was saved of a site, without rows that make no sense."""
         self._site(site).rules.load(saved)
 
-    def decide(self, url: str, *, counted: bool = True) -> Skip | None:
+    def decide(self, url: str, found_on: str = "", *, counted: bool = True) -> Skip | None:
         """Say whether a request would repeat a page; None if it is to be fetched.
 
         Args:
             url: of the request.
+            found_on: URL of the page of its site that has asked for it, if one has.
             counted: it is a request that is made or skipped now, not only a question.
         """
         parts = split(url)
-        site = self._known_site(parts)
+        site = self._sites.get(site_name(url))
         skip = site.decide(parts, url) if parts and site else None
         if site is None or skip is None:
-            return None
+            return self._memory.traps.decide(url, found_on, self._risk, counted=counted)
         digest = blake2b(url.encode("utf-8", "replace"), digest_size=4, key=self._salt).digest()
         below = self._explore_below * max(1.0, _EXPLORED_AT_FIRST * skip.risk / self._risk)
         skip = replace(skip, explore=int.from_bytes(digest, "big") < below)
@@ -115,11 +116,8 @@ class UrlLearner:
     def _reduced(self, url: str) -> tuple[str, Reduced] | None:
         """Name of the site of a URL, and what its rules make of it; None if it is not known."""
         parts = split(url)
-        site = self._known_site(parts)
+        site = self._sites.get(site_name(url))
         return (site.name, site.rules.reduce(parts)) if parts and site else None
-
-    def _known_site(self, parts: Parts | None) -> SiteUrls | None:
-        return parts and self._sites.get(_name_of(parts))
 
     def note(self, page: FetchedPage, skip: Skip | None = None) -> list[Contradiction]:
         """Learn from a fetched page.
@@ -131,13 +129,9 @@ class UrlLearner:
         Returns:
             Rules that do not hold any more: what they have skipped is to be decided again.
         """
-        parts = split(page.url)
-        if parts is None:
-            return []
-        name = _name_of(parts)
-        site = self._site(name)
+        site = self._site(site_name(page.url))
         before = site.pages
-        found = site.note(_of_site(page, name), skip)
+        found = site.note(_of_site(page, site.name), skip)
         self._pages += site.pages - before
         while self._pages > self._max_pages and len(self._sites) > 1:
             self._forget()
@@ -145,11 +139,8 @@ class UrlLearner:
 
     def would_lose(self, page: FetchedPage, skip: Skip) -> bool:
         """Whether a decision would have lost a page that was fetched anyway; learns no rule."""
-        parts = split(page.url)
-        if parts is None:
-            return False
-        name = _name_of(parts)
-        return self._site(name).would_lose(_of_site(page, name), skip)
+        site = self._site(site_name(page.url))
+        return site.would_lose(_of_site(page, site.name), skip)
 
     def refetches(self) -> list[str]:
         """Take the URLs of pages that are to be fetched again, for `note_refetch`."""
@@ -157,7 +148,7 @@ class UrlLearner:
 
     def note_refetch(self, url: str, page: FetchedPage | None) -> list[Contradiction]:
         """Learn from a page that was fetched again; None if it could not be."""
-        site = self._known_site(split(url))
+        site = self._sites.get(site_name(url))
         return site.note_refetch(url, page) if site else []
 
     def settle(self) -> list[Contradiction]:
@@ -202,14 +193,14 @@ def _of_site(page: FetchedPage, name: str) -> FetchedPage:
     return replace(page, requested=own)
 
 
-def site_name(url: str) -> str | None:
-    """Site that a URL belongs to; None if the URL cannot be cut up."""
+def site_name(url: str) -> str:
+    """Site of a URL: its host without `www.` and `m.`, with a port that is not the usual one.
+
+    Empty if the URL cannot be cut up.
+    """
     parts = split(url)
-    return parts and _name_of(parts)
-
-
-def _name_of(parts: Parts) -> str:
-    """Host without `www.` and `m.`, with a port that is not the usual one: another server."""
+    if parts is None:
+        return ""
     host, separator, port = parts.host.partition(":")
     if "[" in host:  # an address of IPv6
         return parts.host

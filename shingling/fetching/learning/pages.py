@@ -27,6 +27,9 @@ class FetchedPage:
         has_changed: whether it has another text than in an earlier crawl.
         is_from_elsewhere: whether another site has had a part in its URL. It may be made up, and
             speaks for no change.
+        found_on: URL of the page of its site that has asked for it, if one has.
+        shows: URL of the page that its item stands for, its own or its original's; None if it has
+            no item.
     """
 
     url: str
@@ -38,6 +41,8 @@ class FetchedPage:
     has_other_fields: bool = False
     has_changed: bool = False
     is_from_elsewhere: bool = False
+    found_on: str = ""
+    shows: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,16 +50,18 @@ class Skip:
     """A request that would repeat a page.
 
     Args:
-        rules: text forms of the changes that lie between both URLs.
+        rules: text forms of the changes that lie between both URLs, or the name of a trap.
         page: URL of the page that was fetched.
         risk: probability that something new is lost.
         explore: it is one of those that are fetched anyway, to see whether rules hold.
+        trap: the first URL that was skipped of the trap into which it leads; "" if into none.
     """
 
     rules: tuple[str, ...]
     page: str
     risk: float
     explore: bool
+    trap: str = ""
 
 
 class Contradiction(NamedTuple):

@@ -19,38 +19,34 @@ class Refetches:
 
     def __init__(self) -> None:
         self._left, self._taken = _FIRST_REFETCHES, 0
-        self._wanted: list[int] = []
-        self._waiting: dict[int, list[Pair]] = {}
+        self._wanted: list[str] = []
+        self._waiting: dict[str, list[Pair]] = {}
 
     def __bool__(self) -> bool:
         return bool(self._waiting)
 
-    def wait_for(self, pair: Pair, in_any_case: bool = False) -> bool:
+    def wait_for(self, url: str, pair: Pair, in_any_case: bool = False) -> bool:
         """Let a pair wait until its earlier page was fetched again; False if it will not be."""
-        waiting = self._waiting.get(pair.number)
+        waiting = self._waiting.get(url)
         if waiting is None:
             if not (self._left > 0 or in_any_case) or self._taken >= _MAX_REFETCHES:
                 return False
             self._left -= 1
             self._taken += 1
-            waiting = self._waiting[pair.number] = []
-            self._wanted.append(pair.number)
+            waiting = self._waiting[url] = []
+            self._wanted.append(url)
         if len(waiting) < _MAX_PAIRS:
             waiting.append(pair)
         return True
 
-    def take_wanted(self) -> list[int]:
-        """Take the numbers of pages that are to be fetched again."""
+    def take_wanted(self) -> list[str]:
+        """Take the URLs of pages that are to be fetched again."""
         wanted, self._wanted = self._wanted, []
         return wanted
 
-    def waiting(self) -> list[int]:
-        """List the pages that pairs wait for."""
-        return [*self._waiting]
-
-    def take_pairs(self, number: int) -> list[Pair]:
+    def take_pairs(self, url: str) -> list[Pair]:
         """Take the pairs that wait for a page."""
-        return self._waiting.pop(number)
+        return self._waiting.pop(url, [])
 
     def note_page(self, number: int) -> None:
         """Allow one more for so many pages of a site."""

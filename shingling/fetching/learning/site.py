@@ -70,6 +70,7 @@ class SiteUrls:
         self.name = name
         self.rules = SiteRules(max_risk, never)
         self._max_risk = max_risk
+        self._traps = memory.traps
         self._pages = SitePages(memory)
         self._by_reduced_url = PagesByReducedUrl(self.rules, self._pages)
         self._comparison = PageComparison(self.rules, self._pages, self._by_reduced_url)
@@ -117,9 +118,9 @@ class SiteUrls:
             skip: the decision under which it was fetched anyway.
         """
         snapshot = take_snapshot(page)
+        contradictions = self._traps.note(self.name, self._shown(page, snapshot), page)
         if snapshot is None:
-            return []
-        contradictions: list[Contradiction] = []
+            return contradictions
         pair = self._predicted(page, snapshot, skip) if skip else None
         if pair:
             contradictions += self._check_prediction(pair, page.is_from_elsewhere)
@@ -136,12 +137,23 @@ class SiteUrls:
     def would_lose(self, page: FetchedPage, skip: Skip) -> bool:
         """Whether a fetched page is another one than that which it was predicted to repeat."""
         snapshot = take_snapshot(page)
+        if skip.trap:
+            return self._traps.is_new(self._shown(page, snapshot))
         pair = snapshot and self._predicted(page, snapshot, skip)
         if not pair:
             return False
         likeness = self._comparison.likeness(pair)
         self._postpone(pair, likeness)
         return likeness is Likeness.OTHER
+
+    def _shown(self, page: FetchedPage, snapshot: PageSnapshot | None) -> int | None:
+        """Key of what a page shows on this site; None if it has nothing to be compared."""
+        shown: object = page.shows
+        if shown is None and snapshot is not None:
+            shown = self._comparison.volatile.content(snapshot)
+        elif shown is None and page.signature is not None:
+            shown = page.signature.text_hash, page.title
+        return None if shown is None else hash((self.name, shown))
 
     def _note_url(
         self, url: str, parts: Parts, page: FetchedPage, snapshot: PageSnapshot
@@ -182,7 +194,7 @@ class SiteUrls:
     def _postpone(self, pair: Pair, likeness: Likeness, in_any_case: bool = False) -> None:
         """Let a pair wait if nobody can tell yet whether its pages are the same."""
         if likeness is Likeness.DOUBTFUL:
-            self._refetches.wait_for(pair, in_any_case)
+            self._refetches.wait_for(self._pages.urls[pair.number], pair, in_any_case)
         elif likeness is Likeness.NEW_LINKS and len(self._undecided) < _MAX_UNDECIDED:
             self._undecided.append(pair)
 
@@ -216,7 +228,8 @@ class SiteUrls:
 
     def _is_never_certain(self, pair: Pair) -> bool:
         """Whether no page is fetched again from which a doubtful pair could become certain."""
-        if self._refetches.wait_for(pair) or self._refetches:
+        url = self._pages.urls[pair.number]
+        if self._refetches.wait_for(url, pair) or self._refetches:
             return False
         return self._pages.snapshot(pair.number) is not None
 
@@ -349,21 +362,21 @@ class SiteUrls:
 
     def refetches(self) -> list[str]:
         """Take the URLs of pages that are to be fetched again."""
-        return [self._pages.urls[number] for number in self._refetches.take_wanted()]
+        return self._refetches.take_wanted()
 
     def note_refetch(self, url: str, page: FetchedPage | None) -> list[Contradiction]:
         """Learn from a page that was fetched again; None if it could not be."""
-        waiting = self._refetches.waiting()
-        number = next((one for one in waiting if self._pages.urls[one] == url), None)
-        if number is None:
+        pairs = self._refetches.take_pairs(url)
+        if not pairs:
             return []
+        number = pairs[0].number
         before, after = self._pages.snapshot(number), page and take_snapshot(page)
         if before and after and self._comparison.volatile.learn(before, after):
             self._refetches.note_success()
         if after:
             self._pages.keep_snapshot(number, after)
         found: list[Contradiction] = []
-        for pair in self._refetches.take_pairs(number):
+        for pair in pairs:
             likeness = self._comparison.likeness(pair)
             if likeness is Likeness.SAME:
                 self._record_same(pair)

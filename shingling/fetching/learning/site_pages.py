@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from shingling.fetching.learning.parts import split
 from shingling.fetching.learning.recent import Recent, Table
+from shingling.fetching.learning.traps import Traps
 
 if TYPE_CHECKING:
     from shingling.fetching.learning.parts import Parts
@@ -33,10 +34,11 @@ _ids = count()
 class Memory:
     """What is remembered of the fetched pages of all sites, besides their URLs and contents.
 
-    It never grows beyond 50 MB. The keys of a site are its own.
+    It never grows beyond 60 MB. The keys of a site are its own.
     """
 
     def __init__(self) -> None:
+        self.traps = Traps()
         self.snapshots: Recent[int, PageSnapshot] = Recent(MAX_SNAPSHOT_BYTES)
         self.last_of_content = Table(18)  # last page with a content
         self.of_reduced = Table(19)  # first and last page that one more change leads to a URL

@@ -57,9 +57,14 @@ def signature_of(text: str) -> Signature:
     return sign(text)
 
 
-def page_of(url: str, text: str, links: tuple[str, ...] = (), title: str = "") -> FetchedPage:
+def page_of(
+    url: str, text: str, links: tuple[str, ...] = (), title: str = "", found_on: str = ""
+) -> FetchedPage:
     """A fetched page."""
-    return FetchedPage(url, signature=signature_of(text), text=text, links=links, title=title)
+    signature = signature_of(text)
+    return FetchedPage(
+        url, signature=signature, text=text, links=links, title=title, found_on=found_on
+    )
 
 
 def crawl(
@@ -72,14 +77,15 @@ def crawl(
     """Crawl a site breadth first, in a slightly random order."""
     done = Crawl()
     order = random.Random(seed)
-    queue, queued = deque([start]), {start}
+    queue = deque([start])
+    found_on = {start: ""}
     skipped: list[tuple[str, Skip]] = []
     forced: set[str] = set()
     while queue and len(done.fetched) < limit:
         at = min(len(queue) - 1, order.randrange(8))
         url = queue[at]
         del queue[at]
-        skip = learner.decide(url) if learner and url not in forced else None
+        skip = learner.decide(url, found_on[url]) if learner and url not in forced else None
         if skip and not skip.explore:
             done.skipped.append(url)
             skipped.append((url, skip))
@@ -92,7 +98,7 @@ def crawl(
             continue
         done.contents.add(found.content)
         text = found.words or text_of(found.content)
-        page = page_of(url, text, found.links)
+        page = page_of(url, text, found.links, found_on=found_on[url])
         if learner:
             gone = learner.note(page, skip)
             for wanted in learner.refetches():
@@ -103,13 +109,15 @@ def crawl(
                 gone += learner.settle()
             changes = {one.change for one in gone}
             doubtful = [url for url, skip in skipped if not changes.isdisjoint(skip.rules)]
-            owed = {url for url in doubtful if learner.decide(url, counted=False) is None}
+            owed = {
+                url for url in doubtful if learner.decide(url, found_on[url], counted=False) is None
+            }
             skipped = [(url, skip) for url, skip in skipped if url not in owed]
             forced |= owed
             queue.extend(sorted(owed))
         for link in found.links:
-            if link not in queued:
-                queued.add(link)
+            if link not in found_on:
+                found_on[link] = url
                 queue.append(link)
     done.decisions = skipped
     return done

@@ -1,0 +1,108 @@
+"""Traps: one page that leads to itself under ever new URLs, such as a calendar without an end.
+
+A request is skipped if only repeats of a page link to its URL, and if the last links of such
+repeats have all shown nothing new: 98 of them for a risk of 1%.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from shingling.fetching.learning.pages import Contradiction, Skip
+from shingling.fetching.learning.recent import Recent, Table
+
+if TYPE_CHECKING:
+    from shingling.fetching.learning.pages import FetchedPage
+
+_MAX_PAGES = 20_000  # with another text, of late
+_LINKED = -1  # from a page that has shown something new
+
+
+@dataclass(slots=True)
+class _Trap:
+    """Links of the repeats of one page.
+
+    Args:
+        example: the first URL that was decided.
+        in_vain: links that have shown nothing new, since the last one that has.
+        decided: requests that were skipped, or made to see whether something new has come.
+    """
+
+    example: str = ""
+    in_vain: int = 0
+    decided: int = 0
+
+    @property
+    def risk(self) -> float:
+        """Probability that one more link shows something new (rule of succession)."""
+        return 1 / (self.in_vain + 2)
+
+    @property
+    def name(self) -> str:
+        """How messages and decisions name it."""
+        return f"trap {self.example}"
+
+
+class Traps:
+    """Pages of all sites that lead to themselves, in bounded memory."""
+
+    def __init__(self) -> None:
+        self._repeats = Table(17)  # what a URL shows that others have shown before
+        self._links = Table(18)  # how a URL was met: in which trap it was skipped, or `_LINKED`
+        self._traps: Recent[int, _Trap] = Recent(_MAX_PAGES)  # by what pages have shown
+
+    def decide(self, url: str, found_on: str, max_risk: float, *, counted: bool) -> Skip | None:
+        """Say whether a request would stay in a trap; None if not, or if nobody knows.
+
+        Args:
+            url: of the request.
+            found_on: URL of the page of its site that has asked for it.
+            max_risk: it is skipped up to this probability of losing something.
+            counted: it is a request that is made or skipped now, not only a question.
+        """
+        shown = self._repeats.get(hash(found_on)) or 0
+        trap = self._traps.get(shown)
+        if trap is None or trap.risk > max_risk or self._links.get(hash(url)) == _LINKED:
+            return None
+        if counted:
+            self._links.put(hash(url), shown)
+            trap.example = trap.example or url
+            trap.decided += 1
+        is_power_of_two = trap.decided & (trap.decided - 1) == 0
+        return Skip((trap.name,), found_on, trap.risk, is_power_of_two, trap.example)
+
+    def is_new(self, shown: int | None) -> bool:
+        """Whether no page has shown this before; None is something that cannot be compared."""
+        return shown is None or self._traps.get(shown) is None
+
+    def note(self, site: str, shown: int | None, page: FetchedPage) -> list[Contradiction]:
+        """Learn from a fetched page.
+
+        Args:
+            site: of the page.
+            shown: key of what it shows on its site.
+            page: what was fetched.
+
+        Returns:
+            Traps that are none, or of which a request is to be made.
+        """
+        trap = self._traps.get(self._repeats.get(hash(page.found_on)) or 0)
+        if shown is not None:
+            own = self._traps.get(shown)
+            self._traps.put(shown, own or _Trap())
+            if own is not None:
+                self._repeats.put(hash(page.url), shown)
+                if trap is not None:
+                    trap.in_vain += 1
+                return []
+        wrong = [one for one in (trap, *map(self._link, page.links)) if one and one.in_vain]
+        if trap is not None:
+            trap.in_vain = 0
+        return [Contradiction(site, one.name) for one in wrong if one.decided]
+
+    def _link(self, url: str) -> _Trap | None:
+        """Note that a new page links to a URL; the trap in which it was skipped, if it was."""
+        before = self._links.get(hash(url))
+        self._links.put(hash(url), _LINKED)
+        return self._traps.get(before or 0)

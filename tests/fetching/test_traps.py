@@ -1,0 +1,84 @@
+"""Crawls of sites that lead into a trap, over HTTP."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.support.crawls import stats
+from tests.support.pages import article, html
+from tests.support.serving import Answer, serving
+
+if TYPE_CHECKING:
+    from tests.support.crawls import Project
+
+SPIDER = """
+import scrapy
+from shingling.fetching import middleware, sharing, waiting
+
+# On a slow machine as well, everything waits for what it waits for.
+for module in (middleware, sharing, waiting):
+    module.MAX_WAIT_SECONDS = 3600
+
+class Spider(scrapy.Spider):
+    name = "spider"
+    custom_settings = {"CLOSESPIDER_PAGECOUNT": 500}
+
+    async def start(self):
+        yield scrapy.Request(self.site + "/")
+
+    def parse(self, response):
+        if self.items:
+            yield {"url": response.url}
+        for href in response.css("nav a::attr(href)").getall():
+            yield response.follow(href)
+"""
+
+REAL = {f"/real/{one}" for one in range(12)}
+TRAPS = {
+    "a tree of one error page that repeats its URL": ("a/", "b/", "c/"),
+    "a chain of one list": ("list/",),
+    "a parameter that is repeated": (),
+}
+
+
+class Site(dict[str, Answer]):
+    """Real pages that lead to one page under ever new URLs, for ever."""
+
+    def __init__(self, hrefs: tuple[str, ...]) -> None:
+        super().__init__()
+        self._hrefs = hrefs
+
+    def get(self, path: str, default: Any = None) -> Any:
+        if path in ("/", *REAL):
+            hrefs: tuple[str, ...] = ("/x/",) if path in REAL else (*REAL, "/x/")
+            number = sum(map(ord, path))
+            return Answer(html(article(number), path, _menu(hrefs)).encode())
+        if not path.startswith("/x/"):
+            return default
+        more = self._hrefs or (f"{path}{'&' if urlsplit(path).query else '?'}q=",)
+        text = f"{article(1, 60)}. You have asked for {path}"
+        return Answer(html(text, "Not found", _menu(("/", *more))).encode())
+
+
+def _menu(hrefs: tuple[str, ...]) -> str:
+    return "".join(f'<a href="{href}">x</a>' for href in hrefs)
+
+
+@pytest.mark.parametrize("name", TRAPS)
+def test_a_crawl_ends_and_names_the_trap_once(project: Project, name: str) -> None:
+    project.write("shop/spiders/spider.py", SPIDER)
+    with serving(Site(TRAPS[name])) as site:
+        skip = ("-s", "DEDUP_FETCH=skip", "-s", "DEDUP_ACTION=tag")
+        done = project.crawl("-a", f"site={site.url}", "-a", "items=1", *skip)
+    assert done.status == 0, done.log
+    seen = stats(done.log)
+    assert seen["finish_reason"] == "finished", done.log[-3000:]
+    assert {*site.asked} >= REAL
+    assert len(site.asked) < 300
+    [line] = [one for one in done.log.splitlines() if "is in a trap" in one]
+    assert f"{site.url}/x/" in line
+    assert "DEPTH_LIMIT" in line
+    assert int(seen["dedup/fetch/skipped"]) >= 1
