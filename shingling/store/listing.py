@@ -21,6 +21,7 @@ STATUSES = ("new", "exact", "near", "skipped")
 """As what pages stand; any other status that is asked for is a verdict."""
 
 MAX_WORDS = 8
+TEXT_OF_PAGE = "coalesce(pages.title, '') || ' ' || pages.url"
 _IDS_AT_ONCE = 10_000
 _SECONDS = 0.35  # after which a list ends, and says where it goes on
 
@@ -71,10 +72,9 @@ def ids_query(connection: Connection, wanted: PageFilter) -> tuple[str, dict[str
     values: dict[str, Any] = {name: one for name, one in wanted.items() if one is not None}
     conditions = ["1 = 1", *(_CONDITIONS[name] for name in values if _CONDITIONS.get(name))]
     source, change = "pages", values.pop("change", None)
-    for number, word in enumerate(values.pop("words", "").split()[:MAX_WORDS]):
-        text_of_page = "coalesce(pages.title, '') || ' ' || pages.url"
-        conditions.append(_HAS.format(text_of_page, f"word{number}"))
-        values[f"word{number}"] = _containing(word)
+    has_words, words = word_conditions(values.pop("words", ""))
+    conditions += has_words
+    values |= words
     if "title" in values:
         values["title"] = _containing(values["title"])
     if "site" in values:
@@ -92,6 +92,12 @@ def ids_query(connection: Connection, wanted: PageFilter) -> tuple[str, dict[str
     if "run" in values:
         where = where.replace("pages.reason", "verdicts.reason")
     return f"SELECT pages.id FROM {source} WHERE {where}", values  # noqa: S608 (ours)
+
+
+def word_conditions(words: str, searched: str = TEXT_OF_PAGE) -> tuple[list[str], dict[str, str]]:
+    """Write the SQL conditions that a text has each of some words, and their values."""
+    values = {f"word{n}": _containing(one) for n, one in enumerate(words.split()[:MAX_WORDS])}
+    return [_HAS.format(searched, name) for name in values], values
 
 
 def _containing(words: str) -> str:

@@ -19,7 +19,6 @@ from shingling.web.audit import AuditPage
 from shingling.web.data import ENDINGS, View, data_response
 from shingling.web.guard import STATIC, Guard, is_equal
 from shingling.web.lists import (
-    MAX_ROWS,
     asked_of,
     neighbours,
     show_group,
@@ -29,7 +28,15 @@ from shingling.web.lists import (
 from shingling.web.overview import COUNTED, count_all
 from shingling.web.pages import PAGE, find, show_page, show_pages, show_run, show_runs
 from shingling.web.pairs import read_pair
-from shingling.web.requests import RequestError, fields_of, form_of, needed, read, whole_number
+from shingling.web.requests import (
+    MAX_ROWS,
+    RequestError,
+    fields_of,
+    form_of,
+    needed,
+    read,
+    whole_number,
+)
 from shingling.web.reviewing import Decisions, version
 from shingling.web.shown import environment, link
 from shingling.web.store_threads import CountingError, Kept
@@ -80,7 +87,8 @@ class _Application:
         self._access = access
         self._read_only = read_only
         self._decisions = Decisions()
-        self._threshold = ThresholdPage(stores)
+        self._counted = Kept(stores, count_all)
+        self._threshold = ThresholdPage(stores, self._counted)
         self._audit = AuditPage(stores)
         self._templates = environment()
         self._templates.globals.update(
@@ -93,13 +101,12 @@ class _Application:
 
     def routes(self) -> list[Route | Mount]:
         """Addresses of all pages and files."""
-        counted = Kept(self._stores, count_all)
         views: dict[str, View] = {
             "groups": View(show_groups, ("groups", "pairs", "rows", "next")),
             "group": View(show_group, ("original", "rows", "next")),
             "pair": View(self._pair, ("pair", "previous", "next")),
             "reviews": View(show_reviews, ("total", "rows", "next")),
-            "overview": View(lambda *_: counted.get(), COUNTED),
+            "overview": View(lambda *_: self._counted.get(), COUNTED),
             "threshold": View(self._threshold.show, threshold.SHOWN),
             "audit": View(self._audit.show, audit.SHOWN),
             "pages": View(show_pages, ("rows", "next", "total", "whole")),
@@ -123,8 +130,10 @@ class _Application:
             Route("/find", self._find, methods=["GET"]),
             Route("/review", self._review, methods=["POST"]),
             Route("/undo", self._undo, methods=["POST"]),
-            Route("/threshold", self._try_threshold, methods=["POST"]),
-            Route("/audit", self._begin_audit, methods=["POST"]),
+            *(
+                Route(f"/{page.name}", partial(self._start, page=page), methods=["POST"])
+                for page in (self._threshold, self._audit)
+            ),
             Mount(STATIC, StaticFiles(packages=[("shingling.web", "static")])),
         ]
 
@@ -164,6 +173,10 @@ class _Application:
     ) -> Response:
         query = fields_of(request.scope["query_string"])
         values = await self._stores.run(lambda session: view.show(session, query))
+        asked = [(field, value) for field, value in query.items() if field != "decided"]
+        if values.get("next") and "rows" in values:
+            kept = [one for one in asked if one[0] != "after"]
+            values["next"] = link(f"/{name}", [*kept, ("after", values["next"])])
         endings = ENDINGS if "rows" in values else ENDINGS[:1]
         if ending and ending not in endings:
             raise RequestError("this page is no list: ask for it as .json", 404)
@@ -172,7 +185,6 @@ class _Application:
             if data.get("next"):
                 data["next"] = self._access.proxy.root + data["next"]
             return data_response(data, ending, name)
-        asked = [(field, value) for field, value in query.items() if field != "decided"]
         values["address"] = link(f"/{name}", asked)
         values["as_data"] = [
             (one[1:], link(f"/{name}{one}", [*asked, ("size", MAX_ROWS)])) for one in endings
@@ -189,9 +201,8 @@ class _Application:
         asked, at = asked_of(query), query.get("at")
         pair = read_pair(session, needed(query, "a"), needed(query, "b"))
         left, right = pair.left.page, pair.right.page
-        walk = self._threshold.asked_walk(session, asked.guided)
-        if "audit" in asked.guided:
-            walk = self._audit.walk(session)
+        page = self._audit if self._audit.name in asked.guided else self._threshold
+        walk = page.walk(session, asked.guided)
         if walk is None:
             before, following = neighbours(session, left, right, asked, at)
         else:
@@ -214,14 +225,9 @@ class _Application:
         number = read(form, "decision", whole_number)
         return await self._decide(form, lambda session: self._decisions.undo(session, number))
 
-    async def _try_threshold(self, request: Request) -> Response:
-        self._threshold.begin(await self._form(request))
-        return RedirectResponse("/threshold", status_code=303)
-
-    async def _begin_audit(self, request: Request) -> Response:
-        await self._form(request)
-        self._audit.begin()
-        return RedirectResponse("/audit", status_code=303)
+    async def _start(self, request: Request, *, page: ThresholdPage | AuditPage) -> Response:
+        page.start(await self._form(request))
+        return RedirectResponse(f"/{page.name}", status_code=303)
 
     async def _decide(self, form: _Fields, action: Callable[[Session], Decision]) -> Response:
         """Decide, and send the browser on to a page that tells what was decided."""

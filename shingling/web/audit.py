@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import threading
-from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from shingling.admin.audit import Drops, riskiest_drops
 from shingling.proportions import most_wrong, number_needed
-from shingling.web.lists import next_rows, rows_asked
-from shingling.web.requests import read, whole_number
-from shingling.web.store_threads import PATIENCE, LongRead
-from shingling.web.walks import Walk
+from shingling.web.requests import part_of
+from shingling.web.store_threads import PATIENCE
+from shingling.web.walks import WalkPage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from shingling.store.session import Session
     from shingling.web.store_threads import StoreThreads
 
-DROPS_SHOWN = 50
 FIRST, SHARE = 20, 0.01
 """Duplicates that are looked at first, and the share of wrong ones that one may aim at."""
 
@@ -29,66 +26,35 @@ SHOWN = ("duplicates", "looked_at", "wrong", "at_most", "needed", "rows", "next"
 _MAX_WRONG = 100  # of more, nobody asks whether it is less than one in a hundred
 
 
-@dataclass
-class Audit(LongRead):
-    """The riskiest duplicates, as they were when they were listed."""
-
-    drops: Drops | None = None
-
-    def read(self, session: Session, show: Callable[[int, int], None]) -> None:
-        """Look at all duplicates."""
-        self.drops = riskiest_drops(session, show)
-
-
-class AuditPage:
-    """The page of one store; its list stays until another one is asked for.
-
-    Args:
-        stores: whose threads look at all duplicates.
-    """
+class AuditPage(WalkPage[Drops]):
+    """The page of one store; its list stays until another one is asked for."""
 
     def __init__(self, stores: StoreThreads) -> None:
-        self._stores = stores
-        self._starting = threading.Lock()
-        self._audit: Audit | None = None
+        super().__init__("audit", stores, attrgetter("riskiest"))
 
-    def begin(self, *, anew: bool = True) -> Audit:
-        """Begin an audit, unless one is being listed."""
-        with self._starting:
-            if self._audit is None or (anew and not self._audit.is_running):
-                self._audit = Audit()
-                self._stores.begin(self._audit.run)
-            return self._audit
+    def start(self, _: Mapping[str, str]) -> None:
+        """List all duplicates anew, unless they are being listed."""
+        self.begin(riskiest_drops, "yes")
 
     def show(self, session: Session, query: Mapping[str, str]) -> dict[str, Any]:
         """Show how far the audit is, and some of the duplicates."""
-        audit = self.begin(anew=False)
-        audit.over.wait(PATIENCE)
+        audit = self.last or self.begin(riskiest_drops, "yes")
+        drops, problem = audit.found(PATIENCE)
         walk = self.walk(session)
-        rows = [] if walk is None else walk.rows
-        begin = read(query, "after", whole_number) or 0
-        end = begin + rows_asked(query, DROPS_SHOWN)
-        looked_at, wrong = (
-            (0, 0) if walk is None else (len(walk.said), [*walk.said.values()].count(False))
-        )
-        number = 0 if audit.drops is None else audit.drops.number
+        answers = [] if walk is None else walk.answers
+        looked_at, wrong = len(answers), answers.count(False)
+        number = 0 if drops is None else drops.number
+        first = min(FIRST, number)
         return {
             "audit": audit,
+            "problem": problem,
             "walk": walk,
             "duplicates": number,
             "looked_at": looked_at,
             "wrong": wrong,
             "at_most": most_wrong(wrong, looked_at) if looked_at else None,
             "needed": number_needed(wrong, SHARE) if wrong <= _MAX_WRONG else None,
-            "first": min(FIRST, number),
-            "hoped": most_wrong(0, min(FIRST, number)) if number else None,
-            "rows": rows[begin:end],
-            "next": next_rows("/audit", query, end if end < len(rows) else None),
+            "first": first,
+            "hoped": most_wrong(0, first) if first else None,
+            **part_of([] if walk is None else walk.rows, query),
         }
-
-    def walk(self, session: Session) -> Walk | None:
-        """Duplicates that are looked at; None while they are being listed."""
-        audit = self._audit
-        if audit is None or audit.drops is None:
-            return None
-        return Walk.of(session, "/audit", ("audit", "yes"), audit.drops.riskiest, audit.begun)

@@ -23,8 +23,8 @@ class View(NamedTuple):
     """What is shown at one address, and at the same address with `.json` and `.csv`.
 
     Args:
-        show: reads the values of its template, by the fields of a query. A list has `rows`, and
-            `next`, the address of the rows that follow.
+        show: reads the values of its template, by the fields of a query. A list has `rows`, and as
+            `next` what their address has as `after`, where it goes on; None at its end.
         names: of the values that are data; a list has its `rows` as CSV.
     """
 

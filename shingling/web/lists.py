@@ -5,16 +5,27 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import ColumnElement, and_, exists, func, or_, select, tuple_, union_all
+from sqlalchemy import text
 
 from shingling.admin.reviews import reviews_of
 from shingling.store import Store
-from shingling.store.model import from_seconds
+from shingling.store.listing import TEXT_OF_PAGE, word_conditions
+from shingling.store.model import DAY, from_seconds
 from shingling.store.queries import stored_pages
-from shingling.store.schema.tables import pages, reviews
 from shingling.store.urls import pasted_site
 from shingling.web.pairs import stored_page
-from shingling.web.requests import RequestError, day, needed, one_of, read, share, whole_number
+from shingling.web.requests import (
+    RequestError,
+    day,
+    needed,
+    one_of,
+    part_of,
+    read,
+    row_after,
+    rows_asked,
+    share,
+    whole_number,
+)
 from shingling.web.shown import link
 
 if TYPE_CHECKING:
@@ -26,83 +37,64 @@ if TYPE_CHECKING:
     from shingling.store.model import Review, StoredPage
     from shingling.store.session import Session
 
-GROUPS_SHOWN = 50
-MEMBERS_SHOWN = 100
-REVIEWS_SHOWN = 200
-MAX_WORDS = 8
-MAX_ROWS = 1000
-"""Rows of a list that a query may ask for by `size`."""
 GUIDED_FIELDS = ("threshold", "audit")
 """Fields that name the dry run or audit whose pairs are gone through."""
 
-DAY = 24 * 3600
-
-_head = pages.alias("head")
-_resemblance = func.coalesce(pages.c.resemblance, 1.0)
-_own = pages.alias("own")
-# By the URLs of reviews, of which there are few: by itself, SQLite would begin with the pages.
-_REVIEWED = (
-    select(_own.c.id)
-    .join_from(_own, _head, _own.c.original_id == _head.c.id)
-    .where(
-        _own.c.url_key.in_(union_all(select(reviews.c.a_key), select(reviews.c.b_key))),
-        exists().where(
-            or_(
-                and_(reviews.c.a_key == _own.c.url_key, reviews.c.b_key == _head.c.url_key),
-                and_(reviews.c.b_key == _own.c.url_key, reviews.c.a_key == _head.c.url_key),
-            )
-        ),
-    )
-)
-_is_reviewed = pages.c.id.in_(_REVIEWED)
+_RESEMBLANCE = "coalesce(pages.resemblance, 1)"
 # SQLite reads the table in its order, which is twice as fast as by the index on originals: this
 # condition does not fit the index.
-_is_duplicate = func.coalesce(pages.c.original_id, 0) > 0
-
-
-def _of_site(name: str) -> ColumnElement[bool]:
-    site = pasted_site(name)
-    return or_(
-        pages.c.site == site,
-        pages.c.original_id.in_(select(_head.c.id).where(_head.c.site == site)),
-    )
-
-
-def _has_words(words: str) -> ColumnElement[bool]:
-    """Each word is in the title or URL of the original or the duplicate."""
-
-    def is_in(table: Any, word: str) -> ColumnElement[bool]:
-        texts = table.c.title, table.c.url
-        return or_(*(text.icontains(word, autoescape=True) for text in texts))
-
-    return and_(
-        *(
-            is_in(pages, word)
-            | exists().where(_head.c.id == pages.c.original_id, is_in(_head, word))
-            for word in words.split()[:MAX_WORDS]
-        )
-    )
-
-
-_FILTERS: dict[str, tuple[Callable[[str], Any], Callable[[Any], ColumnElement[bool]]]] = {
-    "site": (str, _of_site),
-    "status": (one_of("near", "exact"), lambda one: pages.c.status == one),
-    "low": (share, lambda least: _resemblance >= least),
-    "high": (share, lambda most: _resemblance <= most),
-    "run": (whole_number, lambda run: pages.c.run_id == run),
-    "since": (day, lambda first: pages.c.last_seen >= first),
-    "until": (day, lambda last: pages.c.last_seen < last + DAY),
-    "reviewed": (one_of("yes", "no"), lambda one: _is_reviewed if one == "yes" else ~_is_reviewed),
-    "words": (str, _has_words),
+_IS_DUPLICATE = "coalesce(pages.original_id, 0) > 0"
+_HEAD = "SELECT {} FROM pages AS head WHERE head.id = pages.original_id"
+_TEXTS = f"{TEXT_OF_PAGE} || ' ' || ({_HEAD.format(TEXT_OF_PAGE.replace('pages', 'head'))})"
+# By the URLs of reviews, of which there are few: by itself, SQLite would begin with the pages.
+_IS_REVIEWED = """pages.id IN (
+    SELECT own.id FROM pages AS own JOIN pages AS head ON own.original_id = head.id
+    WHERE own.url_key IN (SELECT a_key FROM reviews UNION ALL SELECT b_key FROM reviews)
+    AND EXISTS (SELECT 1 FROM reviews
+        WHERE a_key = own.url_key AND b_key = head.url_key
+        OR b_key = own.url_key AND a_key = head.url_key)
+)"""
+_FILTERS: dict[str, tuple[Callable[[str], Any], str]] = {
+    "site": (
+        pasted_site,
+        "(pages.site = :site OR pages.original_id IN (SELECT id FROM pages WHERE site = :site))",
+    ),
+    "status": (one_of("near", "exact"), "pages.status = :status"),
+    "low": (share, f"{_RESEMBLANCE} >= :low"),
+    "high": (share, f"{_RESEMBLANCE} <= :high"),
+    "run": (whole_number, "pages.run_id = :run"),
+    "since": (day, "pages.last_seen >= :since"),
+    "until": (day, f"pages.last_seen < :until + {DAY}"),
+    "reviewed": (one_of("yes", "no"), f"({_IS_REVIEWED}) = (:reviewed = 'yes')"),
 }
 """Fields of the filter: how each is read, and the condition on duplicates that it stands for."""
 
-_RANKS: dict[str, tuple[int, Any]] = {
-    "size": (-1, func.count()),
-    "resemblance": (1, func.min(_resemblance)),
-    "date": (-1, func.max(pages.c.last_seen)),
+_RANKS = {
+    "size": "-count(*)",
+    "resemblance": f"min({_RESEMBLANCE})",
+    "date": "-max(pages.last_seen)",
 }
 """Orders of groups: the largest first, the least alike first, the last seen first."""
+
+_GROUPS = f"""
+WITH grouped AS (
+    SELECT original_id, {{rank}} AS rank, count(*) AS size, min({_RESEMBLANCE}) AS lowest,
+        max({_RESEMBLANCE}) AS highest, count(*) FILTER (WHERE {_IS_REVIEWED}) AS reviewed,
+        max(last_seen) AS last_seen, min(id) AS first
+    FROM pages WHERE {{where}} GROUP BY original_id
+), counted AS (SELECT *, count(*) OVER () AS total, sum(size) OVER () AS pairs FROM grouped)
+SELECT * FROM counted WHERE (rank, original_id) > (:rank, :original)
+ORDER BY rank, original_id LIMIT :limit
+"""  # noqa: S608 (ours)
+_MEMBERS = """
+SELECT id FROM pages WHERE {where} AND original_id = :original AND id {beyond} :beyond
+ORDER BY id {order} LIMIT :limit
+"""
+_LEAST_ALIKE = f"""
+SELECT original_id, id FROM pages
+WHERE {_IS_DUPLICATE} AND status = 'near' AND resemblance IS NOT NULL
+ORDER BY resemblance, id LIMIT :limit
+"""  # noqa: S608 (ours)
 
 
 @dataclass(frozen=True)
@@ -112,13 +104,14 @@ class Asked:
     Args:
         values: fields of the filter, as they were given.
         guided: fields that name a dry run, as they were given.
-        conditions: on the duplicates that are looked for.
+        where: SQL condition on the duplicates that are looked for, with the values in `bound`.
         order: of the groups.
     """
 
     values: dict[str, str]
     guided: dict[str, str]
-    conditions: list[ColumnElement[bool]]
+    where: str
+    bound: dict[str, Any]
     order: str
 
     def value(self, name: str) -> str:
@@ -137,28 +130,17 @@ def asked_of(fields: Mapping[str, str]) -> Asked:
     Raises:
         RequestError: a field has a value that is not accepted.
     """
-    given = {name: fields[name].strip() for name in (*_FILTERS, "order") if name in fields}
-    conditions = [_is_duplicate]
+    names = (*_FILTERS, "words", "order")
+    given = {name: fields[name].strip() for name in names if name in fields}
+    conditions, words = word_conditions(given.get("words", ""), _TEXTS)
+    bound: dict[str, Any] = {**words}
     for name, (kind, condition) in _FILTERS.items():
-        value = read(given, name, kind)
-        if value is not None:
-            conditions.append(condition(value))
+        if name in given:
+            conditions.append(condition)
+            bound[name] = read(given, name, kind)
     order = read(given, "order", one_of(*_RANKS)) or "size"
     guided = {name: fields[name] for name in GUIDED_FIELDS if name in fields}
-    return Asked(given, guided, conditions, order)
-
-
-def rows_asked(query: Mapping[str, str], usual: int) -> int:
-    """Read how many rows a query asks for, at most `MAX_ROWS`."""
-    return min(read(query, "size", whole_number) or usual, MAX_ROWS)
-
-
-def next_rows(path: str, query: Mapping[str, str], after: object) -> str | None:
-    """Address of a list that goes on behind a row; None if it has ended."""
-    if after is None:
-        return None
-    kept = ((name, value) for name, value in query.items() if name not in ("after", "decided"))
-    return link(path, [*kept, ("after", after)])
+    return Asked(given, guided, " AND ".join([_IS_DUPLICATE, *conditions]), bound, order)
 
 
 class GroupRow(NamedTuple):
@@ -211,9 +193,7 @@ class PairRow(NamedTuple):
         return {**self.page.as_dict(), "reviewed": self.review is not None}
 
 
-def groups(
-    connection: Connection, asked: Asked, after: str | None = None, limit: int = GROUPS_SHOWN
-) -> GroupList:
+def groups(connection: Connection, asked: Asked, after: str = "", limit: int = 50) -> GroupList:
     """Read groups that have pairs that fulfil a filter. All duplicates are read.
 
     Args:
@@ -225,28 +205,10 @@ def groups(
     Raises:
         RequestError: `after` is not such a value.
     """
-    sign, rank = _RANKS[asked.order]
-    grouped = (
-        select(
-            pages.c.original_id,
-            (sign * rank).label("rank"),
-            func.count().label("size"),
-            func.min(_resemblance).label("lowest"),
-            func.max(_resemblance).label("highest"),
-            func.count().filter(_is_reviewed).label("reviewed"),
-            func.max(pages.c.last_seen).label("last_seen"),
-            func.min(pages.c.id).label("first"),
-        )
-        .where(*asked.conditions)
-        .group_by(pages.c.original_id)
-        .subquery()
-    )
-    totals = func.count().over().label("total"), func.sum(grouped.c.size).over()
-    found = select(grouped, totals[0], totals[1].label("pairs")).subquery()
-    query = select(found).order_by(found.c.rank, found.c.original_id).limit(limit + 1)
-    if after is not None:
-        query = query.where(tuple_(found.c.rank, found.c.original_id) > _place(after))
-    rows = connection.execute(query).all()
+    rank, original = _place(after)
+    query = text(_GROUPS.format(rank=_RANKS[asked.order], where=asked.where))
+    values = {**asked.bound, "rank": rank, "original": original, "limit": limit + 1}
+    rows = connection.execute(query, values).all()
     pairs = pages_of(connection, [(row.original_id, row.first) for row in rows[:limit]])
     shown = [
         GroupRow(
@@ -266,12 +228,12 @@ def groups(
 
 
 def _place(after: str) -> tuple[float, int]:
-    """Rank and id of the last group of a list.
+    """Rank and id of the last group of a list; of none, what is before all groups.
 
     Raises:
         RequestError: it is not what a list ended with.
     """
-    rank, _, original_id = after.partition("_")
+    rank, _, original_id = (after or "-inf_0").partition("_")
     try:
         place = float(rank), int(original_id)
     except ValueError:
@@ -300,10 +262,10 @@ def members(
         limit: at most so many.
         newest: newest first, of those before that page.
     """
-    page_id = pages.c.id
-    place, order = (page_id < beyond, page_id.desc()) if newest else (page_id > beyond, page_id)
-    query = select(page_id).where(*asked.conditions, pages.c.original_id == original.id, place)
-    ids = connection.scalars(query.order_by(order).limit(limit)).all()
+    beside, order = ("<", "DESC") if newest else (">", "ASC")
+    query = text(_MEMBERS.format(where=asked.where, beyond=beside, order=order))
+    values = {**asked.bound, "original": original.id, "beyond": beyond, "limit": limit}
+    ids = connection.scalars(query, values).all()
     read = stored_pages(connection, ids)
     found = [read[one] for one in ids if one in read]
     made = reviews_of(connection, [(original.url, page.url) for page in found])
@@ -311,20 +273,9 @@ def members(
 
 
 def least_alike(connection: Connection, limit: int) -> list[tuple[StoredPage, StoredPage]]:
-    """Read the near-duplicates that are least like their originals, behind these.
-
-    Args:
-        connection: to the store.
-        limit: at most so many.
-    """
-    value = pages.c.resemblance
-    query = (
-        select(pages.c.original_id, pages.c.id)
-        .where(_is_duplicate, pages.c.status == "near", value.is_not(None))
-        .order_by(value, pages.c.id)
-        .limit(limit)
-    )
-    return pages_of(connection, [(row.original_id, row.id) for row in connection.execute(query)])
+    """Read the near-duplicates that are least like their originals, behind these."""
+    found = connection.execute(text(_LEAST_ALIKE), {"limit": limit})
+    return pages_of(connection, [(row.original_id, row.id) for row in found])
 
 
 def pages_of(
@@ -337,40 +288,29 @@ def pages_of(
 
 def show_groups(session: Session, query: Mapping[str, str]) -> dict[str, Any]:
     """List of groups."""
-    asked = asked_of(query)
     with session.reading() as connection:
-        found = groups(connection, asked, query.get("after"), rows_asked(query, GROUPS_SHOWN))
-    return {**found._asdict(), "next": next_rows("/groups", query, found.next)}
+        found = groups(connection, asked_of(query), query.get("after", ""), rows_asked(query))
+    return found._asdict()
 
 
 def show_group(session: Session, query: Mapping[str, str]) -> dict[str, Any]:
     """Duplicates of one original."""
     original = stored_page(Store(session), needed(query, "url"))
-    after = read(query, "after", whole_number) or 0
-    limit = rows_asked(query, MEMBERS_SHOWN)
+    after, limit = row_after(query), rows_asked(query)
     with session.reading() as connection:
         found = members(connection, original, asked_of(query), after, limit + 1)
-    shown = found[:limit]
-    following = shown[-1].page.id if len(found) > limit else None
     return {
         "original": original,
-        "rows": shown,
-        "next": next_rows("/group", query, following),
+        "rows": found[:limit],
+        "next": found[limit - 1].page.id if len(found) > limit else None,
         "at": query.get("at"),
     }
 
 
 def show_reviews(session: Session, query: Mapping[str, str]) -> dict[str, Any]:
     """Reviews, the last one first."""
-    after = read(query, "after", whole_number) or 0
     found = Store(session).admin.reviews()
-    end = after + rows_asked(query, REVIEWS_SHOWN)
-    following = end if end < len(found) else None
-    return {
-        "rows": found[after:end],
-        "total": len(found),
-        "next": next_rows("/reviews", query, following),
-    }
+    return {**part_of(found, query), "total": len(found)}
 
 
 def neighbours(
@@ -384,7 +324,7 @@ def neighbours(
     with session.reading() as connection:
         before = members(connection, original, asked, duplicate.id, 1, newest=True)
         after = members(connection, original, asked, duplicate.id, 1)
-        others = groups(connection, asked, at, 1).rows if at is not None and not after else []
+        others = groups(connection, asked, at, 1).rows if at and not after else []
     found = [address(original.url, one.page.url, at) for one in (*before[:1], *after)]
     found += [address(one.original.url, one.first.url, one.at) for one in others]
     previous = found.pop(0) if before else None

@@ -11,11 +11,20 @@ from shingling.rules.reasons import Reason
 from shingling.similarity import word_diff
 from shingling.store import STATUSES, Store
 from shingling.store.listing import PageFilter, list_pages
+from shingling.store.model import DAY
 from shingling.store.run_records import list_runs
 from shingling.store.schema.tables import url_rules
 from shingling.store.verdicts import CHANGES, previous_run, verdict_counts
-from shingling.web.lists import DAY, next_rows, rows_asked
-from shingling.web.requests import RequestError, day, needed, one_of, read, whole_number
+from shingling.web.requests import (
+    RequestError,
+    day,
+    needed,
+    one_of,
+    read,
+    row_after,
+    rows_asked,
+    whole_number,
+)
 from shingling.web.shown import cut, link
 
 if TYPE_CHECKING:
@@ -26,8 +35,6 @@ if TYPE_CHECKING:
     from shingling.store import RunRecord, StoredPage
     from shingling.store.session import Session
 
-PAGES_SHOWN = 50
-RUNS_SHOWN = 20
 MAX_RULES = 200
 _MAX_TEXT = 20_000  # characters of a compared text
 _CHANGES_SHOWN = 12
@@ -60,14 +67,10 @@ def find(session: Session, query: Mapping[str, str]) -> str:
 def show_pages(session: Session, query: Mapping[str, str]) -> dict[str, Any]:
     """List of pages, the newest first."""
     wanted = {name: read(query, name, kind) for name, kind in _FIELDS.items()}
-    after, limit = read(query, "after", whole_number), rows_asked(query, PAGES_SHOWN)
+    after, limit = row_after(query), rows_asked(query)
     with session.reading() as connection:
         found = list_pages(connection, PageFilter(**wanted), after, limit)  # type: ignore[typeddict-item]
-    return {
-        **found._asdict(),
-        "next": next_rows("/pages", query, found.next),
-        "values": {**dict.fromkeys((*_FIELDS, "after"), ""), **query},
-    }
+    return {**found._asdict(), "values": {**dict.fromkeys((*_FIELDS, "after"), ""), **query}}
 
 
 def show_page(session: Session, query: Mapping[str, str]) -> dict[str, Any]:
@@ -108,14 +111,11 @@ def _decided_by(store: Store, page: StoredPage) -> StoredPage | None:
 
 def show_runs(session: Session, query: Mapping[str, str]) -> dict[str, Any]:
     """List of runs, the last one first, with the numbers of their pages."""
-    before, limit = read(query, "after", whole_number), rows_asked(query, RUNS_SHOWN)
+    limit = rows_asked(query)
     with session.reading() as connection:
-        found = list_runs(connection, limit + 1, before)
+        found = list_runs(connection, limit + 1, row_after(query) or None)
         rows = runs_as_rows(connection, found[:limit])
-    return {
-        "rows": rows,
-        "next": next_rows("/runs", query, found[limit - 1].id if len(found) > limit else None),
-    }
+    return {"rows": rows, "next": rows[-1]["id"] if len(found) > limit else None}
 
 
 def runs_as_rows(connection: Connection, found: Sequence[RunRecord]) -> list[dict[str, Any]]:

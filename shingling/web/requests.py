@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import math
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import parse_qsl
 
 from shingling.errors import ShinglingError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from starlette.requests import Request
 
 _T = TypeVar("_T")
 
+MAX_ROWS = 1000
+"""Rows of a list that a query may ask for by `size`."""
+
+_ROWS_SHOWN = 50
 MAX_FORM_BYTES = 600_000  # URLs of 8,192 characters of two pairs, escaped twice, and a note
 _MAX_FIELDS = 150  # a list of 100 rows, all of them ticked
 
@@ -133,3 +137,20 @@ def day(given: str) -> int:
         return int(datetime.strptime(given[:30], "%Y-%m-%d").replace(tzinfo=UTC).timestamp())
     except ValueError:
         raise ValueError("a date such as 2026-11-21") from None
+
+
+def row_after(query: Mapping[str, str]) -> int:
+    """Read behind which row a list is to go on: its number, or the id of what it shows."""
+    return read(query, "after", whole_number) or 0
+
+
+def rows_asked(query: Mapping[str, str]) -> int:
+    """Read how many rows a query asks for, at most `MAX_ROWS`."""
+    return min(read(query, "size", whole_number) or _ROWS_SHOWN, MAX_ROWS)
+
+
+def part_of(rows: Sequence[Any], query: Mapping[str, str]) -> dict[str, Any]:
+    """Take the part of a list that a query asks for, and where the list goes on."""
+    start = row_after(query)
+    end = start + rows_asked(query)
+    return {"rows": rows[start:end], "next": end if end < len(rows) else None}

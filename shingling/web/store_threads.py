@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Generic, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from shingling.errors import ShinglingError
 from shingling.store.session import Session
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from shingling.rules.rules import Rules
+
+    Steps = Callable[[int, int], None]
 
 _T = TypeVar("_T")
 
@@ -27,7 +30,6 @@ PATIENCE = 0.5
 _KEPT_TIMES_READING = 20  # so that reading takes no more than a twentieth of the time
 
 
-@dataclass
 class StoreThreads:
     """Sessions of one store, each used by one thread alone.
 
@@ -38,104 +40,82 @@ class StoreThreads:
         read_only: whether the database is to refuse all changes.
     """
 
-    url: str
-    rules: Rules | None
-    read_only: bool = False
-    _opened: list[Session] = field(default_factory=list)
-    _own: threading.local = field(default_factory=threading.local)
-    _pool: ThreadPoolExecutor = field(
-        default_factory=lambda: ThreadPoolExecutor(THREADS, thread_name_prefix="dedup-store")
-    )
-    _long: ThreadPoolExecutor = field(
-        default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="dedup-long")
-    )
-    _counting: ThreadPoolExecutor = field(
-        default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="dedup-counting")
-    )
-    _stopped: threading.Event = field(default_factory=threading.Event)
+    def __init__(self, url: str, rules: Rules | None, *, read_only: bool = False) -> None:
+        self._open = partial(Session.open, url, rules=rules, create=False, read_only=read_only)
+        self._own = threading.local()
+        self._opened: list[Session] = []
+        self._stopped = threading.Event()
+        # A page waits neither for a dry run nor for what is counted.
+        self._pages, self._long, self._counting = map(ThreadPoolExecutor, (THREADS, 1, 1))
 
     async def run(self, action: Callable[[Session], _T]) -> _T:
         """Run an action with the open store of a thread.
 
         Raises:
-            ShinglingError: the action did.
+            StoreError: the store cannot be opened, or the action has failed.
         """
-        return await asyncio.get_running_loop().run_in_executor(self._pool, self._act, action)
+        return await asyncio.wrap_future(self._pages.submit(self._act, action))
 
-    def begin(self, action: Callable[[Callable[[], Session], threading.Event], None]) -> None:
-        """Have an action that takes minutes run in a thread of its own, after those begun before.
+    def begin(self, read: Callable[[Session, Steps], _T], asked: Any) -> LongRead[_T]:
+        """Begin to read what takes minutes, after what was begun before.
 
         Args:
-            action: is told how to open the store, and what is set when it is to end early.
+            read: reads it, and tells how far that is.
+            asked: what it is asked for.
         """
-        self._long.submit(action, self._session, self._stopped)
+        begun = LongRead[_T](asked)
+
+        def show(done: int, total: int) -> None:
+            begun.done, begun.total = done, total
+            if self._stopped.is_set():
+                raise ShinglingError("this was stopped")
+
+        begun.future = self._long.submit(self._act, lambda session: read(session, show))
+        return begun
 
     def count(self, action: Callable[[Session], _T]) -> Future[_T]:
         """Have an action that takes seconds run in a thread of its own."""
         return self._counting.submit(self._act, action)
 
     def _act(self, action: Callable[[Session], _T]) -> _T:
-        return action(self._session())
-
-    def _session(self) -> Session:
-        """Open store of this thread."""
-        session: Session | None = getattr(self._own, "session", None)
-        if session is None:
-            session = self._own.session = Session.open(
-                self.url, rules=self.rules, create=False, read_only=self.read_only
-            )
-            self._opened.append(session)
-        return session
+        if not hasattr(self._own, "session"):
+            self._own.session = self._open()
+            self._opened.append(self._own.session)
+        return action(self._own.session)
 
     def close(self) -> None:
         """Wait for what is under way, which ends early if it takes long, and close the store."""
         self._stopped.set()
-        for pool in (self._pool, self._long, self._counting):
+        for pool in (self._pages, self._long, self._counting):
             pool.shutdown(cancel_futures=True)
         for session in self._opened:
             session.close()
 
 
 @dataclass
-class LongRead:
+class LongRead(Generic[_T]):
     """What takes minutes to read, in the background, as far as it is known.
 
     Args:
+        asked: what it is asked for.
         begun: when it did.
-        is_running: whether it has not ended.
         done: how much is done.
         total: of how much.
-        ended: when it did.
-        problem: why it failed.
+        future: has it at the end.
     """
 
+    asked: Any
     begun: datetime = field(default_factory=lambda: datetime.now(UTC))
-    is_running: bool = True
     done: int = 0
     total: int = 0
-    ended: datetime | None = None
-    problem: str = "the store could not be read"
-    over: threading.Event = field(default_factory=threading.Event, repr=False)
+    future: Future[_T] = field(default_factory=Future)
 
-    def read(self, session: Session, show: Callable[[int, int], None]) -> None:
-        """Read it, and tell how far that is."""
-        raise NotImplementedError
-
-    def run(self, opened: Callable[[], Session], stopped: threading.Event) -> None:
-        """Read it; end early if that is to stop."""
-
-        def show(done: int, total: int) -> None:
-            self.done, self.total = done, total
-            if stopped.is_set():
-                raise ShinglingError("this was stopped")
-
-        try:
-            self.read(opened(), show)
-        except ShinglingError as error:
-            self.problem = str(error)
-        finally:
-            self.ended, self.is_running = datetime.now(UTC), False
-            self.over.set()
+    def found(self, seconds: float = 0) -> tuple[_T | None, str]:
+        """Take what was read, or why that failed: neither if it takes longer than some seconds."""
+        if not wait([self.future], seconds).done:
+            return None, ""
+        error = self.future.exception()
+        return (self.future.result(), "") if error is None else (None, str(error))
 
 
 class CountingError(ShinglingError):

@@ -93,15 +93,14 @@ def millionths(share: float) -> int:
 def listed(session: Session, chosen: dict[str, str]) -> list[GroupRow]:
     """All pages of a list, as links lead through them."""
     found: list[GroupRow] = []
-    after: str | None = None
-    while True:
+    after: str | None = ""
+    while after is not None:
         with session.reading() as connection:
             page: GroupList = groups(connection, asked_of(chosen), after, 97)
         found += page.rows
         after = page.next
         assert page.groups >= len(found)
-        if after is None:
-            return found
+    return found
 
 
 @pytest.mark.parametrize(("chosen", "fulfils"), FILTERS)
@@ -118,7 +117,7 @@ def test_lists_are_those_of_the_stored_pages(
         assert shown == expected(stored, reviewed, fulfils, order)
         assert shown
         with session.reading() as connection:
-            first = groups(connection, ordered, None, 5)
+            first = groups(connection, ordered, limit=5)
             pairs = sum(one.size for one in rows)
             assert (first.groups, first.pairs) == (len(rows), pairs)
             for one in rows[:10]:

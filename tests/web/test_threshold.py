@@ -18,14 +18,14 @@ from sqlalchemy import select
 
 from shingling import Rules, Store
 from shingling.admin.audit import riskiest_drops
-from shingling.admin.rebuild import Change, Changes, Compared, compare_rules
+from shingling.admin.rebuild import compare_rules
 from shingling.store.schema.tables import pages
 from shingling.store.session import Session
 from shingling.tuning.pairs import reviewed_pairs
 from shingling.tuning.report import tune_on
 from shingling.web.overview import BINS, BarChart, count_resemblances
 from shingling.web.store_threads import CountingError, Kept, StoreThreads
-from shingling.web.threshold import DryRun
+from shingling.web.threshold import advise_by
 from tests.support.processes import PATIENCE, so_within
 from tests.support.stores import execute, url_of
 from tests.web.conftest import serving, watched
@@ -33,7 +33,7 @@ from tests.web.stores import EDITED_STORIES, fill_with_editions, fill_with_news
 from tests.web.test_requests import ask as send, fields_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from playwright.sync_api import Browser
@@ -213,15 +213,9 @@ def test_what_would_change_is_reviewed_one_pair_after_another(tmp_path: Path) ->
 def test_a_threshold_is_advised_when_more_than_half_of_the_changes_are_surely_right(
     right: int, wrong: int, joins: int, take: float | None, interval: str
 ) -> None:
-    pages = [f"https://a.example/{n}" for n in range(20)]
-    changes = [
-        Change(url, None, "b") if n < joins else Change(url, "b", None)
-        for n, url in enumerate(pages)
-    ]
-    said = {n: (n < joins) == (n < right) for n in range(right + wrong)}
-    found = Changes(40, (20, 20), 0, 0, 0, tuple(changes))
-    dry_run = DryRun(threshold=0.7, present=0.5, compared=Compared(found, found))
-    taken, why = dry_run.advice(said)
+    kinds = ["joins" if n < joins else "leaves" for n in range(20)]
+    said = [(n < joins) == (n < right) if n < right + wrong else None for n in range(20)]
+    taken, why = advise_by(0.5, 0.7, kinds, said)
     assert taken == take
     assert f": {interval} of all are right, with 95 % confidence." in why
     assert ("too few to tell" in why) is (take is None)
@@ -236,23 +230,35 @@ def test_a_dry_run_that_fails_says_why(tmp_path: Path) -> None:
 
 
 def test_a_dry_run_that_is_stopped_ends_early(tmp_path: Path) -> None:
-    url, stopped = f"sqlite:///{tmp_path / 'dedup.db'}", threading.Event()
+    url, steps = f"sqlite:///{tmp_path / 'dedup.db'}", []
     fill_with_news(url)
-    stopped.set()
-    dry_run = DryRun(threshold=0.7)
-    with Session.open(url, create=False) as session:
-        dry_run.run(lambda: session, stopped)
-    assert (dry_run.problem, dry_run.is_running) == ("this was stopped", False)
-    assert dry_run.compared is None
+    stores = StoreThreads(url, None)
+    begun, go_on = threading.Event(), threading.Event()
+
+    def read(_: Session, show: Callable[[int, int], None]) -> None:
+        begun.set()
+        assert go_on.wait(PATIENCE)
+        show(1, 2)
+        steps.append(1)
+
+    dry_run = stores.begin(read, 0.7)
+    assert dry_run.found() == (None, "")
+    assert begun.wait(PATIENCE)
+    closing_it = threading.Thread(target=stores.close)
+    closing_it.start()
+    assert so_within(PATIENCE, stores._stopped.is_set)
+    go_on.set()
+    closing_it.join(PATIENCE)
+    assert dry_run.found(PATIENCE) == (None, "this was stopped")
+    assert steps == []
 
 
 def test_a_dry_run_of_a_store_that_is_gone_says_so(tmp_path: Path) -> None:
     stores = StoreThreads(f"sqlite:///{tmp_path / 'gone.db'}", None)
-    dry_run = DryRun(threshold=0.7)
-    stores.begin(dry_run.run)
-    assert so_within(PATIENCE, lambda: not dry_run.is_running)
+    found, problem = stores.begin(riskiest_drops, 0.7).found(PATIENCE)
     stores.close()
-    assert "gone.db" in dry_run.problem
+    assert found is None
+    assert "gone.db" in problem
 
 
 def test_a_server_ends_while_a_dry_run_goes_on(tmp_path: Path) -> None:
