@@ -27,7 +27,7 @@ from shingling.web.lists import (
 )
 from shingling.web.overview import COUNTED, count_all
 from shingling.web.pages import PAGE, find, show_page, show_pages, show_run, show_runs
-from shingling.web.pairs import read_pair
+from shingling.web.pairs import folded, read_pair
 from shingling.web.requests import (
     MAX_ROWS,
     RequestError,
@@ -91,6 +91,7 @@ class _Application:
         self._threshold = ThresholdPage(stores, self._counted)
         self._audit = AuditPage(stores)
         self._templates = environment()
+        self._templates.filters["folded"] = folded
         self._templates.globals.update(
             form_token=access.form_token,
             read_only=read_only,

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import UTC, datetime
-from itertools import count
+from itertools import count, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import distinct, func, select
+from sqlalchemy import text
 
 from shingling.store import Store
-from shingling.store.model import from_seconds
+from shingling.store.model import DAY, from_seconds
 from shingling.store.run_records import list_runs
-from shingling.store.schema.tables import pages, site_blocks, url_rules
 from shingling.web.lists import asked_of, groups, least_alike
 from shingling.web.pages import runs_as_rows
 
@@ -37,30 +36,26 @@ RUNS_SHOWN = 20
 GROUPS_SHOWN = 20
 PAIRS_SHOWN = 20
 
-_DAY = 24 * 3600
 _SKIPPED = "skipped_"  # what the counts of a run have before a reason
 
-_duplicates = func.count(pages.c.original_id)
-_SITES = (
-    select(pages.c.site, func.count().label("pages"), _duplicates.label("duplicates"))
-    .group_by(pages.c.site)
-    .having(_duplicates > 0)
-    .order_by(_duplicates.desc(), func.count().desc(), pages.c.site)
-    .limit(MAX_SITES)
-)
-_saved = func.sum(url_rules.c.saved)
-_LEARNED = (
-    select(
-        url_rules.c.site,
-        url_rules.c.change,
-        _saved.label("saved"),
-        func.sum(url_rules.c.explored).label("explored"),
-        func.max(url_rules.c.contradicted).label("contradicted"),
-    )
-    .group_by(url_rules.c.site, url_rules.c.change)
-    .order_by(_saved.desc(), url_rules.c.site, url_rules.c.change)
-    .limit(MAX_RULES)
-)
+_FIRST_AND_LAST = "SELECT min(first_seen), max(first_seen) FROM pages"
+_WITH_TEMPLATES = "SELECT count(DISTINCT site) FROM site_blocks"
+_SITES = f"""
+SELECT site, count(*) AS pages, count(original_id) AS duplicates FROM pages GROUP BY site
+HAVING count(original_id) > 0
+ORDER BY count(original_id) DESC, count(*) DESC, site LIMIT {MAX_SITES}
+"""  # noqa: S608 (ours)
+_LEARNED = f"""
+SELECT site, change, sum(saved) AS saved, sum(explored) AS explored,
+    max(contradicted) AS contradicted
+FROM url_rules GROUP BY site, change ORDER BY sum(saved) DESC, site, change LIMIT {MAX_RULES}
+"""  # noqa: S608 (ours)
+_PERIODS = """
+SELECT (first_seen - :begin) / :width AS place, count(*), count(original_id) FROM pages
+GROUP BY (first_seen - :begin) / :width
+"""
+_AT_LEAST = ", ".join(f"count(*) FILTER (WHERE resemblance >= {n / BINS})" for n in range(BINS))
+_RESEMBLANCES = f"SELECT {_AT_LEAST} FROM pages WHERE status = 'near'"  # noqa: S608 (ours)
 
 
 class BarChart(NamedTuple):
@@ -99,33 +94,30 @@ def count_all(session: Session) -> dict[str, Any]:
     status = Store(session).status()
     with session.reading() as connection:
         runs = list_runs(connection, MAX_RUNS_COUNTED)
+        sites, learned = (connection.execute(text(one)).all() for one in (_SITES, _LEARNED))
         return {
             "status": status,
             "charts": [_over_time(connection), count_resemblances(connection)],
             "largest": groups(connection, asked_of({}), limit=GROUPS_SHOWN).rows,
             "pairs": least_alike(connection, PAIRS_SHOWN),
-            "sites": connection.execute(_SITES).all(),
+            "sites": sites,
             "runs": runs_as_rows(connection, runs[:RUNS_SHOWN]),
             "skipped": _skipped(runs),
-            "learned": connection.execute(_LEARNED).all(),
-            "sites_with_templates": connection.scalar(
-                select(func.count(distinct(site_blocks.c.site)))
-            ),
+            "learned": learned,
+            "sites_with_templates": connection.scalar(text(_WITH_TEMPLATES)),
             "read_at": datetime.now(UTC),
         }
 
 
 def _over_time(connection: Connection) -> BarChart:
     """Count pages by the days on which they were stored first, without gaps."""
-    seen = pages.c.first_seen
-    first, last = connection.execute(select(func.min(seen), func.max(seen))).one()
+    first, last = connection.execute(text(_FIRST_AND_LAST)).one()
     rows = []
     if first is not None:
-        begin, days = first // _DAY, last // _DAY - first // _DAY + 1
+        begin, days = first // DAY, last // DAY - first // DAY + 1
         width = -(-days // MAX_PERIODS)
-        place = ((seen - begin * _DAY) // (width * _DAY)).label("place")
-        query = select(place, func.count(), _duplicates).group_by("place")
-        found = {row.place: row[1:] for row in connection.execute(query)}
+        values = {"begin": begin * DAY, "width": width * DAY}
+        found = {place: rest for place, *rest in connection.execute(text(_PERIODS), values)}
         for number in range(-(-days // width)):
             stored, duplicates = found.get(number, (0, 0))
             label = _days(begin + number * width, width)
@@ -135,18 +127,16 @@ def _over_time(connection: Connection) -> BarChart:
 
 def _days(first: int, number: int) -> str:
     """Name some days, of which the first is that number of days after 1970."""
-    begin, end = (from_seconds(day * _DAY).date() for day in (first, first + number - 1))
+    begin, end = (from_seconds(day * DAY).date() for day in (first, first + number - 1))
     return f"{begin}" if number == 1 else f"{begin} to {end}"
 
 
 def count_resemblances(connection: Connection) -> BarChart:
     """Count the near-duplicates of the store by their resemblance."""
-    value, edges = pages.c.resemblance, [number / BINS for number in range(BINS)]
-    at_least = (func.count().filter(value >= edge) for edge in edges)
-    counts = [*connection.execute(select(*at_least).where(pages.c.status == "near")).one(), 0]
+    counts = [*connection.execute(text(_RESEMBLANCES)).one(), 0]
     rows = [
-        (f"{edge:.2f}", (here - above,))
-        for edge, here, above in zip(edges, counts, counts[1:], strict=False)
+        (f"{number / BINS:.2f}", (here - above,))
+        for number, (here, above) in enumerate(pairwise(counts))
     ]
     return BarChart("Resemblance of near-duplicates", "Resemblance", ("near-duplicates",), rows)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from sqlalchemy import select
+from sqlalchemy import text
 
 from shingling.rules.reasons import Reason
 from shingling.similarity import word_diff
@@ -13,7 +13,6 @@ from shingling.store import STATUSES, Store
 from shingling.store.listing import PageFilter, list_pages
 from shingling.store.model import DAY
 from shingling.store.run_records import list_runs
-from shingling.store.schema.tables import url_rules
 from shingling.store.verdicts import CHANGES, previous_run, verdict_counts
 from shingling.web.requests import (
     RequestError,
@@ -25,17 +24,21 @@ from shingling.web.requests import (
     rows_asked,
     whole_number,
 )
-from shingling.web.shown import cut, link
+from shingling.web.shown import link
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from sqlalchemy import Connection
 
-    from shingling.store import RunRecord, StoredPage
+    from shingling.store import RunRecord
     from shingling.store.session import Session
 
-MAX_RULES = 200
+_RULES = """
+SELECT change, node, agreed, saved FROM url_rules
+WHERE site = :site AND substr(:path, 1, length(node)) = node LIMIT 200
+"""
+_DUPLICATES = "SELECT count(*) FROM pages WHERE original_id = :id"
 _MAX_TEXT = 20_000  # characters of a compared text
 _CHANGES_SHOWN = 12
 _FIELDS: dict[str, Callable[[str], Any]] = {
@@ -80,33 +83,28 @@ def show_page(session: Session, query: Mapping[str, str]) -> dict[str, Any]:
     values = {**dict.fromkeys(PAGE), "url": url}
     if page is None:
         return values
+    path = urlsplit(page.url).path or "/"
     with session.reading() as connection:
-        columns = url_rules.c.change, url_rules.c.node, url_rules.c.agreed, url_rules.c.saved
-        query_of = select(*columns).where(url_rules.c.site == page.site).limit(MAX_RULES)
-        path = urlsplit(page.url).path or "/"
-        rules = [row for row in connection.execute(query_of) if path.startswith(row.node)]
-    text, other = store.split_text(page), _decided_by(store, page)
-    beside = None if other is None else store.split_text(other)
-    changes = [] if text is None or beside is None else word_diff(beside.compared, text.compared)
+        rules = connection.execute(text(_RULES), {"site": page.site, "path": path}).all()
+        duplicates = connection.scalar(text(_DUPLICATES), {"id": page.id})
+    others = [] if page.decided_by is None else store.find(page.decided_by)
+    other = next((one for one in others if one.scope == page.scope), None)
+    own, beside = (one and store.split_text(one) for one in (page, other))
+    changes = word_diff(beside.compared, own.compared) if own and beside else []
     most = store.shares_most(page) if page.status == "skipped" else None
     return {
         **values,
         "page": page,
         "rules": rules,
         "said": store.verdicts(page),
-        "duplicates": len(store.duplicates(page)),
-        "fields": () if other is None else store.differing_fields(page, other),
+        "duplicates": duplicates,
+        "fields": store.differing_fields(page, other) if other else (),
         "changes": [one for one in changes if not one.same][:_CHANGES_SHOWN],
-        "text": None if text is None else text.compared[:_MAX_TEXT],
-        "template": None if text is None else text.template_share,
-        "shares": None if most is None else most.shared_by(page.words),
-        "shares_with": None if most is None else most.page.url,
+        "text": own and own.compared[:_MAX_TEXT],
+        "template": own and own.template_share,
+        "shares": most and most.shared_by(page.words),
+        "shares_with": most and most.page.url,
     }
-
-
-def _decided_by(store: Store, page: StoredPage) -> StoredPage | None:
-    found = [] if page.decided_by is None else store.find(page.decided_by)
-    return next((one for one in found if one.scope == page.scope), None)
 
 
 def show_runs(session: Session, query: Mapping[str, str]) -> dict[str, Any]:
@@ -129,11 +127,11 @@ def show_run(session: Session, query: Mapping[str, str]) -> dict[str, Any]:
     needed(query, "id")
     number = read(query, "id", whole_number) or 0
     with session.reading() as connection:
-        run = next(iter(list_runs(connection, 1, number + 1)), None)
-        if run is None or run.id != number:
-            raise RequestError(f"there is no run {cut(str(number))}", 404)
+        found = [run for run in list_runs(connection, 1, number + 1) if run.id == number]
+        if not found:
+            raise RequestError(f"there is no run {number}", 404)
         return {
-            "run": run,
+            "run": found[0],
             "pages": verdict_counts(connection, [number])[number],
             "before": previous_run(connection, number),
         }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shingling.admin.reviews import reviews_of
@@ -21,7 +22,7 @@ from shingling.web.requests import RequestError
 from shingling.web.shown import cut, link, measure
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable
 
     from shingling.similarity import Change
     from shingling.sketch import Scheme
@@ -33,26 +34,16 @@ MIN_WORDS_OF_SHARED_ROW = 25  # shorter passages stay in the row of what differs
 WORDS_SHOWN_AT_ENDS = 20  # of a shared passage that is folded
 
 
-class Piece(NamedTuple):
-    """A few words of one side, which the other side has as well or not."""
-
-    same: bool
-    text: str
-
-
 class AlignedRow(NamedTuple):
-    """A row of both texts.
+    """A row of both texts: a passage that both have, or what differs, with what is short between.
 
     Args:
         shared: whether both sides are the same passage.
-        left, right: what the sides say; of a long shared passage, its beginning, middle and end.
-        folded: words in the middle of a shared passage, which are shown when asked for.
+        changes: that are shown in it.
     """
 
     shared: bool
-    left: list[Piece]
-    right: list[Piece]
-    folded: int = 0
+    changes: list[Change]
 
 
 class Side(NamedTuple):
@@ -135,12 +126,12 @@ def read_pair(session: Session, first: str, second: str) -> Pair:
     return Pair(
         left,
         right,
-        passages=None
-        if left.text is None or right.text is None
-        else word_diff(left.text.compared, right.text.compared),
+        passages=word_diff(left.text.compared, right.text.compared)
+        if left.text and right.text
+        else None,
         decision=decision,
-        value="" if decision is None else measure(deciding_value(decision.page).value),
-        explained="" if decision is None else _explained(decision),
+        value=measure(deciding_value(decision.page).value) if decision else "",
+        explained=_explained(decision) if decision else "",
         known=Known.of(left.text, right.text, signatures, store.scheme),
         fields=store.differing_fields(right.page, left.page),
         steps=steps(right, review, store.scheme),
@@ -148,29 +139,27 @@ def read_pair(session: Session, first: str, second: str) -> Pair:
     )
 
 
-def aligned_rows(passages: Sequence[Change]) -> list[AlignedRow]:
+def aligned_rows(passages: Iterable[Change]) -> list[AlignedRow]:
     """Two texts as rows, in order: shared passages, and what differs between them."""
-    rows: list[AlignedRow] = []
-    for change in passages:
-        words = len(written_words(change.a)) if change.same else 0
-        if words >= MIN_WORDS_OF_SHARED_ROW:
-            folded = words - 2 * WORDS_SHOWN_AT_ENDS
-            rows.append(AlignedRow(True, _parts(change.a), _parts(change.b), folded))
-            continue
-        if not rows or rows[-1].shared:
-            rows.append(AlignedRow(False, [], []))
-        rows[-1].left.append(Piece(change.same, change.a))
-        rows[-1].right.append(Piece(change.same, change.b))
-    return rows
+    grouped = groupby(passages, lambda one: one.same and _is_long(one.a))
+    return [AlignedRow(shared, [*changes]) for shared, changes in grouped]
 
 
-def _parts(text: str) -> list[Piece]:
-    """Beginning, middle and end of a long passage, or the whole of a short one."""
-    words, shown = written_words(text), WORDS_SHOWN_AT_ENDS
+def _is_long(passage: str) -> bool:
+    return len(written_words(passage)) >= MIN_WORDS_OF_SHARED_ROW
+
+
+def folded(passage: str) -> tuple[str, str, str, int]:
+    """Fold a shared passage: its beginning, middle and end, and the number of words in the middle.
+
+    A short one is all beginning.
+    """
+    words, shown = written_words(passage), WORDS_SHOWN_AT_ENDS
     if len(words) <= 3 * shown:
-        return [Piece(True, text)]
+        return passage, "", "", 0
     parts = words[:shown], words[shown:-shown], words[-shown:]
-    return [Piece(True, "".join(part).strip()) for part in parts]
+    beginning, middle, end = ("".join(part).strip() for part in parts)
+    return beginning, middle, end, len(parts[1])
 
 
 def stored_page(store: Store, url: str) -> StoredPage:
@@ -201,10 +190,8 @@ def steps(side: Side, review: Review | None, scheme: Scheme) -> list[Answered]:
         review: of the pair that it is shown in.
         scheme: by which words are counted.
     """
-    page, decided = side.page, deciding_step(side.page)
-    words = page.words
-    if side.text is not None:
-        words = side.text.words_left(page.words, scheme.canonical)
+    page, decided, split = side.page, deciding_step(side.page), side.text
+    words = page.words if split is None else split.words_left(page.words, scheme.canonical)
     reviewed = "yes, of another pair" if decided is Step.REVIEW else "no"
     if review is not None:
         reviewed = f"yes: {'same' if review.same else 'different'}"
@@ -217,11 +204,8 @@ def steps(side: Side, review: Review | None, scheme: Scheme) -> list[Answered]:
         answers |= dict.fromkeys((Step.SAME, Step.NEAR), "none that counts")
     # What is skipped was compared before.
     last = Step.NEW if page.status == "skipped" else decided
-    shown, is_asked = [], True
-    for step in Step:
-        answer = answers.get(step, "no" if is_asked else "not asked")
-        if step is decided:
-            answer = f"{answer}; {why(page)}" if step in answers else why(page)
-        shown.append(Answered(step.value, answer, step is decided))
-        is_asked = is_asked and step is not last
-    return shown
+    order = [*Step]
+    asked = order[: order.index(last) + 1]
+    shown = {**dict.fromkeys(order, "not asked"), **dict.fromkeys(asked, "no"), **answers}
+    shown[decided] = "; ".join(filter(None, (answers.get(decided), why(page))))
+    return [Answered(step.value, answer, step is decided) for step, answer in shown.items()]
