@@ -94,7 +94,7 @@ def ids_query(connection: Connection, wanted: PageFilter) -> tuple[str, dict[str
     return f"SELECT pages.id FROM {source} WHERE {where}", values  # noqa: S608 (ours)
 
 
-def word_conditions(words: str, searched: str = TEXT_OF_PAGE) -> tuple[list[str], dict[str, str]]:
+def word_conditions(words: str, searched: str = TEXT_OF_PAGE) -> tuple[list[str], dict[str, Any]]:
     """Write the SQL conditions that a text has each of some words, and their values."""
     values = {f"word{n}": _containing(one) for n, one in enumerate(words.split()[:MAX_WORDS])}
     return [_HAS.format(searched, name) for name in values], values

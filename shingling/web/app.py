@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -14,36 +15,37 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from shingling.errors import ShinglingError, StoreUnavailableError
-from shingling.web import audit, savings, threshold
+from shingling.rooms import offered
+from shingling.web import audit, threshold
 from shingling.web.audit import AuditPage
 from shingling.web.data import ENDINGS, View, data_response
 from shingling.web.guard import STATIC, Guard, is_equal
 from shingling.web.lists import (
     asked_of,
     neighbours,
+    pair_address,
     show_group,
     show_groups,
     show_reviews,
 )
 from shingling.web.overview import COUNTED, count_all
 from shingling.web.pages import PAGE, find, show_page, show_pages, show_run, show_runs
-from shingling.web.pairs import folded, read_pair
+from shingling.web.pairs import aligned_rows, folded, read_pair
 from shingling.web.requests import (
     MAX_ROWS,
     RequestError,
     fields_of,
     form_of,
     needed,
-    read,
-    whole_number,
 )
 from shingling.web.reviewing import Decisions, version
+from shingling.web.savings import SAVINGS, show_savings
 from shingling.web.shown import environment, link
 from shingling.web.store_threads import CountingError, Kept
 from shingling.web.threshold import ThresholdPage
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Callable
 
     from starlette.requests import Request
     from starlette.responses import Response
@@ -52,13 +54,11 @@ if TYPE_CHECKING:
     from shingling.plugin.settings import DedupSettings
     from shingling.store.session import Session
     from shingling.web.guard import Access
+    from shingling.web.lists import Asked
+    from shingling.web.requests import Fields, Values
     from shingling.web.reviewing import Decision
     from shingling.web.store_threads import StoreThreads
 
-    _Fields = dict[str, str]
-
-_FOLLOWING = "/pair?", "/threshold", "/group", "/reviews", "/audit"
-_OF_GROUPS = "groups", "group", "pair"  # views with the filter of groups
 _HEADINGS = {
     403: "Refused",
     404: "Not found",
@@ -70,44 +70,52 @@ _HEADINGS = {
 }
 
 
-class _Application:
-    """What all answers share."""
+class Application:
+    """What all answers share.
 
-    def __init__(
-        self,
-        stores: StoreThreads,
-        access: Access,
-        store_name: str,
-        *,
-        read_only: bool,
-        savings: Callable[[Session, _Fields], dict[str, Any]] | None,
-    ) -> None:
-        self._savings = savings
+    Args:
+        stores: that are read and written.
+        access: who may use them.
+        settings: of the project.
+    """
+
+    def __init__(self, stores: StoreThreads, access: Access, settings: DedupSettings) -> None:
         self._stores = stores
         self._access = access
-        self._read_only = read_only
+        self._settings = settings
+        self._has_savings = any(offered("savings"))
         self._decisions = Decisions()
-        self._counted = Kept(stores, count_all)
-        self._threshold = ThresholdPage(stores, self._counted)
+        self._kept = Kept(stores)  # lists, until something is reviewed
+        self._count = partial(Kept(stores).get, "overview", count_all)
+        self._threshold = ThresholdPage(stores, self._count)
         self._audit = AuditPage(stores)
         self._templates = environment()
-        self._templates.filters["folded"] = folded
+        self._templates.filters.update(aligned_rows=aligned_rows, folded=folded)
         self._templates.globals.update(
             form_token=access.form_token,
-            read_only=read_only,
-            store_name=store_name,
+            read_only=stores.read_only,
+            store_name=stores.name,
             version=version,
-            has_savings=savings is not None,
+            has_savings=self._has_savings,
         )
 
-    def routes(self) -> list[Route | Mount]:
+    def guarded(self) -> ASGIApp:
+        """Make the application for a server."""
+        errors = HTTPException, ShinglingError, Exception
+        handlers: dict[Any, Any] = dict.fromkeys(errors, self._refused)
+        # Sizes tell nothing to other sites, to which a browser sends no cookie from here.
+        zipped = Middleware(GZipMiddleware, minimum_size=1000, compresslevel=4)
+        made = Starlette(routes=self._routes(), middleware=[zipped], exception_handlers=handlers)
+        return Guard(made, self._access, self._problem)
+
+    def _routes(self) -> list[Route | Mount]:
         """Addresses of all pages and files."""
         views: dict[str, View] = {
-            "groups": View(show_groups, ("groups", "pairs", "rows", "next")),
+            "groups": View(self._groups, ("groups", "pairs", "rows", "next")),
             "group": View(show_group, ("original", "rows", "next")),
             "pair": View(self._pair, ("pair", "previous", "next")),
             "reviews": View(show_reviews, ("total", "rows", "next")),
-            "overview": View(lambda *_: self._counted.get(), COUNTED),
+            "overview": View(lambda *_: self._count(), COUNTED),
             "threshold": View(self._threshold.show, threshold.SHOWN),
             "audit": View(self._audit.show, audit.SHOWN),
             "pages": View(show_pages, ("rows", "next", "total", "whole")),
@@ -115,8 +123,14 @@ class _Application:
             "runs": View(show_runs, ("rows", "next")),
             "run": View(show_run, ("run", "pages", "before")),
         }
-        if self._savings is not None:
-            views["savings"] = View(self._savings, savings.SHOWN)
+        if self._has_savings:
+            views["savings"] = View(partial(show_savings, settings=self._settings), SAVINGS)
+        forms = {
+            "/review": partial(self._decide, action=self._decisions.review),
+            "/undo": partial(self._decide, action=self._decisions.undo),
+            "/threshold": partial(self._start, page=self._threshold),
+            "/audit": partial(self._start, page=self._audit),
+        }
         return [
             Route("/", lambda _: RedirectResponse("/groups", status_code=303)),
             *(
@@ -129,40 +143,33 @@ class _Application:
                 for ending in ("", *ENDINGS)
             ),
             Route("/find", self._find, methods=["GET"]),
-            Route("/review", self._review, methods=["POST"]),
-            Route("/undo", self._undo, methods=["POST"]),
-            *(
-                Route(f"/{page.name}", partial(self._start, page=page), methods=["POST"])
-                for page in (self._threshold, self._audit)
-            ),
+            *(Route(path, action, methods=["POST"]) for path, action in forms.items()),
             Mount(STATIC, StaticFiles(packages=[("shingling.web", "static")])),
         ]
 
-    def problem(self, status: int, message: str, back: str = "/groups") -> Response:
+    def _problem(self, status: int, message: str, back: str = "/groups") -> Response:
         """Page that says why a request was not answered."""
         heading = _HEADINGS.get(status, "This cannot be answered")
         values = {"heading": heading, "message": message, "status": status, "back": back}
         return self._page("problem", {}, values, status=status)
 
-    async def refused(self, request: Request, error: Exception) -> Response:
-        """Answer to what a request or the store is at fault of."""
-        line = str(error)
-        is_busy = isinstance(error, (StoreUnavailableError, CountingError))
-        status, back = 503 if is_busy else 500, "/groups"
+    async def _refused(self, request: Request, error: Exception) -> Response:
+        """Answer to what a request, the store or the application itself is at fault of."""
+        status, line, back = 500, str(error), "/groups"
         if isinstance(error, HTTPException):
             line, status = error.detail, error.status_code
         elif isinstance(error, RequestError):
             status, back = error.status, error.back
+        elif isinstance(error, StoreUnavailableError):
+            status = 503
+        elif not isinstance(error, ShinglingError):
+            line = f"scrapy dedup serve failed: {type(error).__name__}"
         if request.scope["path"].endswith(ENDINGS):
             return data_response({"error": line}, ".json", "problem", status)
-        answer = self.problem(status, f"{line[:1].upper()}{line[1:]}.", back)
+        answer = self._problem(status, f"{line[:1].upper()}{line[1:]}.", back)
         if isinstance(error, CountingError):
             answer.headers["refresh"] = "2"
         return answer
-
-    async def failed(self, _: Request, error: Exception) -> Response:
-        """Answer if the application itself is at fault."""
-        return self.problem(500, f"scrapy dedup serve failed: {type(error).__name__}.")
 
     async def _show(
         self,
@@ -173,23 +180,21 @@ class _Application:
         ending: str,
     ) -> Response:
         query = fields_of(request.scope["query_string"])
-        values = await self._stores.run(lambda session: view.show(session, query))
-        asked = [(field, value) for field, value in query.items() if field != "decided"]
-        if values.get("next") and "rows" in values:
-            kept = [one for one in asked if one[0] != "after"]
-            values["next"] = link(f"/{name}", [*kept, ("after", values["next"])])
+        asked = {field: value for field, value in query.items() if field != "decided"}
+        values = await self._stores.run(lambda session: view.show(session, asked))
         endings = ENDINGS if "rows" in values else ENDINGS[:1]
         if ending and ending not in endings:
             raise RequestError("this page is no list: ask for it as .json", 404)
+        if "rows" in values and values.get("next"):
+            values["next"] = link(f"/{name}", {**asked, "after": values["next"]})
         if ending:
             data = {field: values[field] for field in view.names}
             if data.get("next"):
                 data["next"] = self._access.proxy.root + data["next"]
             return data_response(data, ending, name)
         values["address"] = link(f"/{name}", asked)
-        values["as_data"] = [
-            (one[1:], link(f"/{name}{one}", [*asked, ("size", MAX_ROWS)])) for one in endings
-        ]
+        whole = {**asked, "size": MAX_ROWS}
+        values["as_data"] = [(one[1:], link(f"/{name}{one}", whole)) for one in endings]
         return self._page(name, query, values)
 
     async def _find(self, request: Request) -> Response:
@@ -197,49 +202,48 @@ class _Application:
         address = await self._stores.run(lambda session: find(session, query))
         return RedirectResponse(address, status_code=303)
 
-    def _pair(self, session: Session, query: _Fields) -> dict[str, Any]:
+    def _groups(self, _: Session, query: Fields) -> Values:
+        return {**self._kept.get(link("", query), partial(show_groups, query=query))}
+
+    def _pair(self, session: Session, query: Fields) -> Values:
         """Two pages side by side, and the address of the next pair."""
         asked, at = asked_of(query), query.get("at")
         pair = read_pair(session, needed(query, "a"), needed(query, "b"))
         left, right = pair.left.page, pair.right.page
-        page = self._audit if self._audit.name in asked.guided else self._threshold
-        walk = page.walk(session, asked.guided)
+        page = self._audit if self._audit.name in query else self._threshold
+        walk = page.walk(session, query)
         if walk is None:
             before, following = neighbours(session, left, right, asked, at)
+            following = following or (at and self._next_group(session, asked, at))
         else:
-            before, following = None, walk.after(left.url, right.url)
-        return {
-            "pair": pair,
-            "seen": version(left.url, right.url, pair.review),
-            "walk": walk,
-            "previous": before,
-            "next": following,
-            "at": at,
-        }
+            before, following = None, walk.following(left.url, right.url) or walk.page
+        return {"asked": asked, "pair": pair, "walk": walk, "previous": before, "next": following}
 
-    async def _review(self, request: Request) -> Response:
-        form = await self._form(request)
-        return await self._decide(form, lambda session: self._decisions.review(session, form))
-
-    async def _undo(self, request: Request) -> Response:
-        form = await self._form(request)
-        number = read(form, "decision", whole_number)
-        return await self._decide(form, lambda session: self._decisions.undo(session, number))
+    def _next_group(self, session: Session, asked: Asked, at: str) -> str | None:
+        """Address of the first pair of the next group, or of the list if that takes long."""
+        behind = {**asked.values, "after": at}
+        try:
+            rows = self._groups(session, behind)["rows"]
+        except CountingError:
+            return link("/groups", behind)
+        return next((pair_address(one.original, one.first, one.at, asked) for one in rows), None)
 
     async def _start(self, request: Request, *, page: ThresholdPage | AuditPage) -> Response:
         page.start(await self._form(request))
         return RedirectResponse(f"/{page.name}", status_code=303)
 
-    async def _decide(self, form: _Fields, action: Callable[[Session], Decision]) -> Response:
+    async def _decide(
+        self, request: Request, *, action: Callable[[Session, Fields], Decision]
+    ) -> Response:
         """Decide, and send the browser on to a page that tells what was decided."""
-        following = form.get("next") or link("/groups", asked_of(form).pairs)
-        if not following.startswith(_FOLLOWING):
-            raise RequestError("the form is not one that these pages make")
-        decision = await self._stores.run(action)
+        form = await self._form(request)
+        following = needed(form, "next")
+        decision = await self._stores.run(lambda session: action(session, form))
+        self._kept.forget()
         mark = "&" if "?" in following else "?"
         return RedirectResponse(f"{following}{mark}decided={decision.number}", status_code=303)
 
-    async def _form(self, request: Request) -> _Fields:
+    async def _form(self, request: Request) -> Fields:
         """Form of one of our own pages.
 
         Raises:
@@ -248,49 +252,15 @@ class _Application:
         form = await form_of(request)
         if not is_equal(form.get("form_token", ""), self._access.form_token):
             raise RequestError("this form is of an earlier start of scrapy dedup serve", 403)
-        if self._read_only:
+        if self._stores.read_only:
             raise RequestError("this store is served read only", 403)
         return form
 
-    def _page(
-        self, name: str, query: _Fields, values: dict[str, Any], *, status: int = 200
-    ) -> Response:
-        decided = self._decisions.get(read(query, "decided", whole_number))
-        asked = asked_of(query if name in _OF_GROUPS else {})
-        shown = {"decided": decided, "here": f"/{name}", "asked": asked, "query": query, **values}
+    def _page(self, name: str, query: Fields, values: Values, *, status: int = 200) -> Response:
+        decided = self._decisions.get(query)
+        shown = {"decided": decided, "here": f"/{name}", "query": query, **values}
         page = self._templates.get_template(f"{name}.html").render(shown)
         if root := self._access.proxy.root:
-            for attribute in ("href", "src", "action"):
-                # What pages say has no such quote: it is escaped.
-                page = page.replace(f'{attribute}="/', f'{attribute}="{root}/')
+            # What pages say has no such quote: it is escaped.
+            page = re.sub('(href|src|action)="/', rf'\1="{root}/', page)
         return HTMLResponse(page, status_code=status)
-
-
-def make_app(
-    stores: StoreThreads,
-    access: Access,
-    store_name: str,
-    settings: DedupSettings,
-    *,
-    read_only: bool = False,
-) -> ASGIApp:
-    """Make the application.
-
-    Args:
-        stores: that it reads and writes.
-        access: who may use it.
-        store_name: what the store is called on every page.
-        settings: of the project.
-        read_only: whether reviews are refused.
-    """
-    page = savings.savings_page(settings)
-    application = _Application(stores, access, store_name, read_only=read_only, savings=page)
-    handlers: dict[Any, Callable[[Request, Exception], Awaitable[Response]]] = {
-        HTTPException: application.refused,
-        ShinglingError: application.refused,
-        Exception: application.failed,
-    }
-    # Sizes tell nothing to other sites, to which a browser sends no cookie from here.
-    zipped = Middleware(GZipMiddleware, minimum_size=1000, compresslevel=4)
-    made = Starlette(routes=application.routes(), middleware=[zipped], exception_handlers=handlers)
-    return Guard(made, access, application.problem)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shingling.admin.audit import Drops, riskiest_drops
 from shingling.proportions import most_wrong, number_needed
@@ -12,9 +11,8 @@ from shingling.web.store_threads import PATIENCE
 from shingling.web.walks import WalkPage
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from shingling.store.session import Session
+    from shingling.web.requests import Fields, Values
     from shingling.web.store_threads import StoreThreads
 
 FIRST, SHARE = 20, 0.01
@@ -26,17 +24,21 @@ SHOWN = ("duplicates", "looked_at", "wrong", "at_most", "needed", "rows", "next"
 _MAX_WRONG = 100  # of more, nobody asks whether it is less than one in a hundred
 
 
+def _rows(drops: Drops) -> list[Values]:
+    return [one._asdict() for one in drops.riskiest]
+
+
 class AuditPage(WalkPage[Drops]):
     """The page of one store; its list stays until another one is asked for."""
 
     def __init__(self, stores: StoreThreads) -> None:
-        super().__init__("audit", stores, attrgetter("riskiest"))
+        super().__init__("audit", stores, _rows)
 
-    def start(self, _: Mapping[str, str]) -> None:
+    def start(self, _: Fields) -> None:
         """List all duplicates anew, unless they are being listed."""
         self.begin(riskiest_drops, "yes")
 
-    def show(self, session: Session, query: Mapping[str, str]) -> dict[str, Any]:
+    def show(self, session: Session, query: Fields) -> Values:
         """Show how far the audit is, and some of the duplicates."""
         audit = self.last or self.begin(riskiest_drops, "yes")
         drops, problem = audit.found(PATIENCE)
@@ -44,7 +46,6 @@ class AuditPage(WalkPage[Drops]):
         answers = [] if walk is None else walk.answers
         looked_at, wrong = len(answers), answers.count(False)
         number = 0 if drops is None else drops.number
-        first = min(FIRST, number)
         return {
             "audit": audit,
             "problem": problem,
@@ -54,7 +55,7 @@ class AuditPage(WalkPage[Drops]):
             "wrong": wrong,
             "at_most": most_wrong(wrong, looked_at) if looked_at else None,
             "needed": number_needed(wrong, SHARE) if wrong <= _MAX_WRONG else None,
-            "first": first,
-            "hoped": most_wrong(0, first) if first else None,
+            "first": min(FIRST, number),
+            "most_wrong": most_wrong,
             **part_of([] if walk is None else walk.rows, query),
         }

@@ -35,7 +35,7 @@ def _serve(options: CommandOptions) -> int:
 
     with open_session(options, read_only=options.read_only) as session:
         rules, name = rules_for(session, options), session.database.where
-    stores = StoreThreads(chosen_url(options), rules, read_only=options.read_only)
+    stores = StoreThreads(chosen_url(options), rules, name, read_only=options.read_only)
 
     def announce(address: str) -> None:
         line = f"{name} is shown at {address} until you press Ctrl-C."
@@ -45,11 +45,9 @@ def _serve(options: CommandOptions) -> int:
     try:
         serve(
             stores,
-            name,
             (options.host, options.port),
             announce,
             settings=options.settings,
-            read_only=options.read_only,
             proxy=Proxy(options.proxy_host or "", options.root_path),
         )
     except UnicodeError:

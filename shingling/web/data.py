@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from shingling.store.session import Session
+    from shingling.web.requests import Fields, Values
 
 ENDINGS = (".json", ".csv")
 """What the address of a view ends with, before its query, if it is asked for as data."""
@@ -28,18 +29,17 @@ class View(NamedTuple):
         names: of the values that are data; a list has its `rows` as CSV.
     """
 
-    show: Callable[[Session, dict[str, str]], dict[str, Any]]
+    show: Callable[[Session, Fields], Values]
     names: tuple[str, ...]
 
 
 def plain(value: Any) -> Any:
     """Convert a value to what JSON has: pages, reviews and runs by `as_dict`, times in ISO 8601."""
-    if hasattr(value, "as_dict"):
-        return plain(value.as_dict())
+    as_dict = getattr(value, "as_dict", None) or getattr(value, "_asdict", None)
+    if as_dict is not None:
+        return plain(as_dict())
     if isinstance(value, datetime):
         return value.isoformat()
-    if hasattr(value, "_asdict"):
-        return plain(value._asdict())
     if isinstance(value, Mapping):
         return {name: plain(one) for name, one in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str):
@@ -47,7 +47,7 @@ def plain(value: Any) -> Any:
     return value
 
 
-def data_response(data: dict[str, Any], ending: str, name: str, status: int = 200) -> Response:
+def data_response(data: Values, ending: str, name: str, status: int = 200) -> Response:
     """Answer with data.
 
     Args:

@@ -31,6 +31,7 @@ _HEADERS = {
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
 }
+_OWN_SITE = None, "same-origin"
 STATIC = "/static/"
 TOKEN_PARAMETER = "token"  # noqa: S105 (its name, not a token)
 
@@ -81,10 +82,6 @@ class Access:
         """Name of the cookie that holds the token: cookies do not know of ports."""
         return f"dedup_{self.port}"
 
-    def is_ours(self, origin: str, host: str) -> bool:
-        """Whether an Origin header is one of our own pages, in a request to a host."""
-        return origin in (f"http://{host}", self.proxy.origin or f"https://{host}")
-
     def is_for_us(self, host: str) -> bool:
         """Whether a Host header names this application."""
         if host.lower() in self.hosts:
@@ -131,7 +128,7 @@ class Guard:
                     headers["location"] = root + headers["location"]
             await send(message)
 
-        answer = self._answer(Request(scope)) if scope["type"] == "http" else None
+        answer = self._answer(Request(scope))
         await (answer or self.app)(scope, receive, send_guarded)
 
     def _answer(self, request: Request) -> Response | None:
@@ -144,8 +141,8 @@ class Guard:
             return self._let_in(request, token)
         if request.method not in ("GET", "HEAD"):
             origin, site = headers.get("origin"), headers.get("sec-fetch-site")
-            is_ours = origin is None or self.access.is_ours(origin, hosts[0])
-            if not is_ours or site not in (None, "same-origin"):
+            https = self.access.proxy.origin or f"https://{hosts[0]}"
+            if origin not in (None, f"http://{hosts[0]}", https) or site not in _OWN_SITE:
                 return self.refuse(403, "Another site sent this form; nothing was changed.")
         return None
 

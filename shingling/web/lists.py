@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sqlalchemy import text
 
 from shingling.admin.reviews import reviews_of
+from shingling.console.options import one_of, time
 from shingling.store import Store
 from shingling.store.listing import TEXT_OF_PAGE, word_conditions
 from shingling.store.model import DAY, from_seconds
@@ -16,29 +17,25 @@ from shingling.store.urls import pasted_site
 from shingling.web.pairs import stored_page
 from shingling.web.requests import (
     RequestError,
-    day,
+    count,
     needed,
-    one_of,
     part_of,
     read,
     row_after,
     rows_asked,
     share,
-    whole_number,
 )
 from shingling.web.shown import link
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
     from datetime import datetime
 
     from sqlalchemy import Connection
 
     from shingling.store.model import Review, StoredPage
     from shingling.store.session import Session
-
-GUIDED_FIELDS = ("threshold", "audit")
-"""Fields that name the dry run or audit whose pairs are gone through."""
+    from shingling.web.requests import Fields, Values
 
 _RESEMBLANCE = "coalesce(pages.resemblance, 1)"
 # SQLite reads the table in its order, which is twice as fast as by the index on originals: this
@@ -62,9 +59,9 @@ _FILTERS: dict[str, tuple[Callable[[str], Any], str]] = {
     "status": (one_of("near", "exact"), "pages.status = :status"),
     "low": (share, f"{_RESEMBLANCE} >= :low"),
     "high": (share, f"{_RESEMBLANCE} <= :high"),
-    "run": (whole_number, "pages.run_id = :run"),
-    "since": (day, "pages.last_seen >= :since"),
-    "until": (day, f"pages.last_seen < :until + {DAY}"),
+    "run": (count, "pages.run_id = :run"),
+    "since": (time, "pages.last_seen >= :since"),
+    "until": (time, f"pages.last_seen < :until + {DAY}"),
     "reviewed": (one_of("yes", "no"), f"({_IS_REVIEWED}) = (:reviewed = 'yes')"),
 }
 """Fields of the filter: how each is read, and the condition on duplicates that it stands for."""
@@ -102,45 +99,32 @@ class Asked:
     """Which groups are asked for.
 
     Args:
-        values: fields of the filter, as they were given.
-        guided: fields that name a dry run, as they were given.
+        values: fields of the filter, and those that name a dry run, as they were given.
         where: SQL condition on the duplicates that are looked for, with the values in `bound`.
         order: of the groups.
     """
 
     values: dict[str, str]
-    guided: dict[str, str]
     where: str
     bound: dict[str, Any]
     order: str
 
-    def value(self, name: str) -> str:
-        """Value of a field of the filter."""
-        return self.values.get(name, "")
 
-    @property
-    def pairs(self) -> list[tuple[str, str]]:
-        """Fields and values, for a link that keeps the filter and the dry run."""
-        return [*self.values.items(), *self.guided.items()]
-
-
-def asked_of(fields: Mapping[str, str]) -> Asked:
+def asked_of(fields: Fields) -> Asked:
     """Read which groups a query or form asks for.
 
     Raises:
         RequestError: a field has a value that is not accepted.
     """
-    names = (*_FILTERS, "words", "order")
+    names = (*_FILTERS, "words", "order", "threshold", "audit")
     given = {name: fields[name].strip() for name in names if name in fields}
-    conditions, words = word_conditions(given.get("words", ""), _TEXTS)
-    bound: dict[str, Any] = {**words}
+    conditions, bound = word_conditions(given.get("words", ""), _TEXTS)
     for name, (kind, condition) in _FILTERS.items():
         if name in given:
             conditions.append(condition)
             bound[name] = read(given, name, kind)
     order = read(given, "order", one_of(*_RANKS)) or "size"
-    guided = {name: fields[name] for name in GUIDED_FIELDS if name in fields}
-    return Asked(given, guided, " AND ".join([_IS_DUPLICATE, *conditions]), bound, order)
+    return Asked(given, " AND ".join([_IS_DUPLICATE, *conditions]), bound, order)
 
 
 class GroupRow(NamedTuple):
@@ -188,7 +172,7 @@ class PairRow(NamedTuple):
     page: StoredPage
     review: Review | None
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> Values:
         """Page as data, and whether it is reviewed."""
         return {**self.page.as_dict(), "reviewed": self.review is not None}
 
@@ -286,46 +270,46 @@ def pages_of(
     return [(found[a], found[b]) for a, b in pairs if a in found and b in found]
 
 
-def show_groups(session: Session, query: Mapping[str, str]) -> dict[str, Any]:
+def show_groups(session: Session, query: Fields) -> Values:
     """List of groups."""
+    asked = asked_of(query)
     with session.reading() as connection:
-        found = groups(connection, asked_of(query), query.get("after", ""), rows_asked(query))
-    return found._asdict()
+        found = groups(connection, asked, query.get("after", ""), rows_asked(query))
+    return {**found._asdict(), "asked": asked}
 
 
-def show_group(session: Session, query: Mapping[str, str]) -> dict[str, Any]:
+def show_group(session: Session, query: Fields) -> Values:
     """Duplicates of one original."""
     original = stored_page(Store(session), needed(query, "url"))
-    after, limit = row_after(query), rows_asked(query)
+    asked, limit = asked_of(query), rows_asked(query)
     with session.reading() as connection:
-        found = members(connection, original, asked_of(query), after, limit + 1)
+        found = members(connection, original, asked, row_after(query), limit + 1)
     return {
+        "asked": asked,
         "original": original,
         "rows": found[:limit],
         "next": found[limit - 1].page.id if len(found) > limit else None,
-        "at": query.get("at"),
     }
 
 
-def show_reviews(session: Session, query: Mapping[str, str]) -> dict[str, Any]:
+def show_reviews(session: Session, query: Fields) -> Values:
     """Reviews, the last one first."""
-    found = Store(session).admin.reviews()
-    return {**part_of(found, query), "total": len(found)}
+    return part_of(Store(session).admin.reviews(), query)
+
+
+def pair_address(a: StoredPage, b: StoredPage, place: str | None, asked: Asked) -> str:
+    """Address of a pair of a group that is at a place of a list."""
+    return link("/pair", {"a": a.url, "b": b.url, "at": place, **asked.values})
 
 
 def neighbours(
     session: Session, original: StoredPage, duplicate: StoredPage, asked: Asked, at: str | None
-) -> tuple[str | None, str | None]:
-    """Find the addresses of the pair before, in its group, and the next, there or in the next."""
-
-    def address(*urls: object) -> str:
-        return link("/pair", [*zip(("a", "b", "at"), urls, strict=True), *asked.pairs])
-
+) -> tuple[str | None, ...]:
+    """Find the addresses of the pairs before and after one in its group."""
     with session.reading() as connection:
         before = members(connection, original, asked, duplicate.id, 1, newest=True)
         after = members(connection, original, asked, duplicate.id, 1)
-        others = groups(connection, asked, at, 1).rows if at and not after else []
-    found = [address(original.url, one.page.url, at) for one in (*before[:1], *after)]
-    found += [address(one.original.url, one.first.url, one.at) for one in others]
-    previous = found.pop(0) if before else None
-    return previous, next(iter(found), None)
+    return tuple(
+        next((pair_address(original, one.page, at, asked) for one in found), None)
+        for found in (before, after)
+    )

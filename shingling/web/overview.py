@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from datetime import UTC, datetime
 from itertools import count, pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from sqlalchemy import text
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from shingling.store.run_records import RunRecord
     from shingling.store.session import Session
+    from shingling.web.requests import Values
 
 MAX_PERIODS = 60
 """Bars over time."""
@@ -29,27 +30,23 @@ MAX_PERIODS = 60
 BINS = 20
 """Parts of the resemblances from 0 to 1, of the same width."""
 
-MAX_SITES = 20
-MAX_RULES = 50
 MAX_RUNS_COUNTED = 1000
-RUNS_SHOWN = 20
-GROUPS_SHOWN = 20
-PAIRS_SHOWN = 20
+_ROWS_SHOWN = 20
 
 _SKIPPED = "skipped_"  # what the counts of a run have before a reason
 
 _FIRST_AND_LAST = "SELECT min(first_seen), max(first_seen) FROM pages"
 _WITH_TEMPLATES = "SELECT count(DISTINCT site) FROM site_blocks"
-_SITES = f"""
+_SITES = """
 SELECT site, count(*) AS pages, count(original_id) AS duplicates FROM pages GROUP BY site
 HAVING count(original_id) > 0
-ORDER BY count(original_id) DESC, count(*) DESC, site LIMIT {MAX_SITES}
-"""  # noqa: S608 (ours)
-_LEARNED = f"""
+ORDER BY count(original_id) DESC, count(*) DESC, site LIMIT 20
+"""
+_LEARNED = """
 SELECT site, change, sum(saved) AS saved, sum(explored) AS explored,
     max(contradicted) AS contradicted
-FROM url_rules GROUP BY site, change ORDER BY sum(saved) DESC, site, change LIMIT {MAX_RULES}
-"""  # noqa: S608 (ours)
+FROM url_rules GROUP BY site, change ORDER BY sum(saved) DESC, site, change LIMIT 50
+"""
 _PERIODS = """
 SELECT (first_seen - :begin) / :width AS place, count(*), count(original_id) FROM pages
 GROUP BY (first_seen - :begin) / :width
@@ -89,7 +86,7 @@ COUNTED = (
 """Names of the values of the overview that are data."""
 
 
-def count_all(session: Session) -> dict[str, Any]:
+def count_all(session: Session) -> Values:
     """Values of the overview, which reports are as well. Every page is read, a few times."""
     status = Store(session).status()
     with session.reading() as connection:
@@ -98,10 +95,10 @@ def count_all(session: Session) -> dict[str, Any]:
         return {
             "status": status,
             "charts": [_over_time(connection), count_resemblances(connection)],
-            "largest": groups(connection, asked_of({}), limit=GROUPS_SHOWN).rows,
-            "pairs": least_alike(connection, PAIRS_SHOWN),
+            "largest": groups(connection, asked_of({}), limit=_ROWS_SHOWN).rows,
+            "pairs": least_alike(connection, _ROWS_SHOWN),
             "sites": sites,
-            "runs": runs_as_rows(connection, runs[:RUNS_SHOWN]),
+            "runs": runs_as_rows(connection, runs[:_ROWS_SHOWN]),
             "skipped": _skipped(runs),
             "learned": learned,
             "sites_with_templates": connection.scalar(text(_WITH_TEMPLATES)),
@@ -145,6 +142,9 @@ def _skipped(runs: Sequence[RunRecord]) -> list[tuple[str, int]]:
     """Items that runs have skipped, by reason, the most frequent first."""
     counted: Counter[str] = Counter()
     for run in runs:
-        skipped = (name for name in run.counts if name.startswith(_SKIPPED))
-        counted.update({name.removeprefix(_SKIPPED): run.counts[name] for name in skipped})
-    return counted.most_common()
+        counted.update(run.counts)
+    return [
+        (name.removeprefix(_SKIPPED), number)
+        for name, number in counted.most_common()
+        if name.startswith(_SKIPPED)
+    ]

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 from sqlalchemy import text
 
+from shingling.console.options import one_of, time
 from shingling.rules.reasons import Reason
 from shingling.similarity import word_diff
 from shingling.store import STATUSES, Store
@@ -14,25 +15,17 @@ from shingling.store.listing import PageFilter, list_pages
 from shingling.store.model import DAY
 from shingling.store.run_records import list_runs
 from shingling.store.verdicts import CHANGES, previous_run, verdict_counts
-from shingling.web.requests import (
-    RequestError,
-    day,
-    needed,
-    one_of,
-    read,
-    row_after,
-    rows_asked,
-    whole_number,
-)
+from shingling.web.requests import RequestError, count, needed, read, row_after, rows_asked
 from shingling.web.shown import link
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from sqlalchemy import Connection
 
     from shingling.store import RunRecord
     from shingling.store.session import Session
+    from shingling.web.requests import Fields, Values
 
 _RULES = """
 SELECT change, node, agreed, saved FROM url_rules
@@ -46,9 +39,9 @@ _FIELDS: dict[str, Callable[[str], Any]] = {
     "site": str,
     "status": one_of("original", "duplicate", *STATUSES),
     "reason": one_of(*Reason),
-    "since": day,
-    "until": lambda given: day(given) + DAY,
-    "run": whole_number,
+    "since": time,
+    "until": lambda given: time(given) + DAY,
+    "run": count,
     "change": one_of(*CHANGES),
 }
 PAGE = (
@@ -58,25 +51,25 @@ PAGE = (
 """Names of the values of a page that are data."""
 
 
-def find(session: Session, query: Mapping[str, str]) -> str:
+def find(session: Session, query: Fields) -> str:
     """Address of what a text stands for: the page of a URL, or the pages that have its words."""
     asked = needed(query, "q").strip()
     found = Store(session).find_pasted(asked)
     if found or "://" in asked:
-        return link("/page", [("url", found[0].url if found else asked)])
-    return link("/pages", [("words", asked)])
+        return link("/page", {"url": found[0].url if found else asked})
+    return link("/pages", {"words": asked})
 
 
-def show_pages(session: Session, query: Mapping[str, str]) -> dict[str, Any]:
+def show_pages(session: Session, query: Fields) -> Values:
     """List of pages, the newest first."""
     wanted = {name: read(query, name, kind) for name, kind in _FIELDS.items()}
     after, limit = row_after(query), rows_asked(query)
     with session.reading() as connection:
         found = list_pages(connection, PageFilter(**wanted), after, limit)  # type: ignore[typeddict-item]
-    return {**found._asdict(), "values": {**dict.fromkeys((*_FIELDS, "after"), ""), **query}}
+    return found._asdict()
 
 
-def show_page(session: Session, query: Mapping[str, str]) -> dict[str, Any]:
+def show_page(session: Session, query: Fields) -> Values:
     """All that is known of a URL, whether it is stored or not."""
     url, store = needed(query, "url"), Store(session)
     page = next(iter(store.find_pasted(url)), None)
@@ -107,7 +100,7 @@ def show_page(session: Session, query: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def show_runs(session: Session, query: Mapping[str, str]) -> dict[str, Any]:
+def show_runs(session: Session, query: Fields) -> Values:
     """List of runs, the last one first, with the numbers of their pages."""
     limit = rows_asked(query)
     with session.reading() as connection:
@@ -122,10 +115,9 @@ def runs_as_rows(connection: Connection, found: Sequence[RunRecord]) -> list[dic
     return [{**run.as_dict(), "pages": counts[run.id]} for run in found]
 
 
-def show_run(session: Session, query: Mapping[str, str]) -> dict[str, Any]:
+def show_run(session: Session, query: Fields) -> Values:
     """One run: its pages by verdict and reason, and beside the run before."""
-    needed(query, "id")
-    number = read(query, "id", whole_number) or 0
+    number = read(query, "id", count) or 0
     with session.reading() as connection:
         found = [run for run in list_runs(connection, 1, number + 1) if run.id == number]
         if not found:

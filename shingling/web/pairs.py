@@ -98,11 +98,6 @@ class Pair(NamedTuple):
     steps: list[Answered]
     review: Review | None
 
-    @property
-    def rows(self) -> list[AlignedRow] | None:
-        """Both texts side by side; None if a text is not kept."""
-        return None if self.passages is None else aligned_rows(self.passages)
-
 
 def read_pair(session: Session, first: str, second: str) -> Pair:
     """Read two pages by their URLs, the older one first.
@@ -141,12 +136,11 @@ def read_pair(session: Session, first: str, second: str) -> Pair:
 
 def aligned_rows(passages: Iterable[Change]) -> list[AlignedRow]:
     """Two texts as rows, in order: shared passages, and what differs between them."""
-    grouped = groupby(passages, lambda one: one.same and _is_long(one.a))
-    return [AlignedRow(shared, [*changes]) for shared, changes in grouped]
 
+    def is_shared(one: Change) -> bool:
+        return one.same and len(written_words(one.a)) >= MIN_WORDS_OF_SHARED_ROW
 
-def _is_long(passage: str) -> bool:
-    return len(written_words(passage)) >= MIN_WORDS_OF_SHARED_ROW
+    return [AlignedRow(shared, [*changes]) for shared, changes in groupby(passages, is_shared)]
 
 
 def folded(passage: str) -> tuple[str, str, str, int]:
@@ -170,7 +164,7 @@ def stored_page(store: Store, url: str) -> StoredPage:
     """
     found = store.find(url)
     if not found:
-        known = link("/page", [("url", url)])
+        known = link("/page", {"url": url})
         raise RequestError(f"no page is stored under {cut(url)}", 404, known)
     return found[0]
 

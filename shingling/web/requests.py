@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
-from datetime import UTC, datetime
+from argparse import ArgumentTypeError
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import parse_qsl
 
+from shingling.console.options import number, whole_number
 from shingling.errors import ShinglingError
 
 if TYPE_CHECKING:
@@ -14,7 +14,13 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
+    Fields = Mapping[str, str]
+    Values = dict[str, Any]
+
 _T = TypeVar("_T")
+
+count = whole_number(0)
+share = number(1, with_zero=True)
 
 MAX_ROWS = 1000
 """Rows of a list that a query may ask for by `size`."""
@@ -70,7 +76,7 @@ def fields_of(raw: bytes) -> dict[str, str]:
     return {name: value for name, value in found if value.strip()}
 
 
-def needed(fields: Mapping[str, str], name: str, problem: str = "") -> str:
+def needed(fields: Fields, name: str, problem: str = "") -> str:
     """Value of a field that a request must have.
 
     Raises:
@@ -82,13 +88,13 @@ def needed(fields: Mapping[str, str], name: str, problem: str = "") -> str:
     return fields[name]
 
 
-def read(fields: Mapping[str, str], name: str, kind: Callable[[str], _T]) -> _T | None:
+def read(fields: Fields, name: str, kind: Callable[[str], _T]) -> _T | None:
     """Value of a field; None if it is not given.
 
     Args:
         fields: of a query or form.
         name: of the field.
-        kind: reads it, or raises a ValueError that says what it takes.
+        kind: reads it as the type of an option of a command does.
 
     Raises:
         RequestError: it is not accepted.
@@ -98,59 +104,23 @@ def read(fields: Mapping[str, str], name: str, kind: Callable[[str], _T]) -> _T 
     given = fields[name]
     try:
         return kind(given)
-    except ValueError as error:
-        raise RequestError(f"{name} takes {error}, not {given[:50]!r}") from None
+    except ArgumentTypeError as error:
+        raise RequestError(f"{name} {error}, not {given[:50]!r}") from None
 
 
-def whole_number(given: str) -> int:
-    """Read a number from 0 to 2,147,483,647."""
-    if not (given.isascii() and given.isdigit() and len(given) < 11 and int(given) < 2**31):
-        raise ValueError("a whole number from 0 on")
-    return int(given)
-
-
-def share(given: str, lowest: float = 0.0) -> float:
-    """Read a number that is at most 1."""
-    try:
-        number = float(given[:30])
-    except ValueError:
-        number = math.nan
-    if not lowest <= number <= 1:
-        raise ValueError(f"a number from {lowest:g} to 1")
-    return number
-
-
-def one_of(*accepted: str) -> Callable[[str], str]:
-    """Make what reads one of these words."""
-
-    def kind(given: str) -> str:
-        if given not in accepted:
-            raise ValueError(" or ".join(accepted))
-        return given
-
-    return kind
-
-
-def day(given: str) -> int:
-    """Read a date: its beginning in UTC, seconds since 1970."""
-    try:
-        return int(datetime.strptime(given[:30], "%Y-%m-%d").replace(tzinfo=UTC).timestamp())
-    except ValueError:
-        raise ValueError("a date such as 2026-11-21") from None
-
-
-def row_after(query: Mapping[str, str]) -> int:
+def row_after(query: Fields) -> int:
     """Read behind which row a list is to go on: its number, or the id of what it shows."""
-    return read(query, "after", whole_number) or 0
+    return read(query, "after", count) or 0
 
 
-def rows_asked(query: Mapping[str, str]) -> int:
+def rows_asked(query: Fields) -> int:
     """Read how many rows a query asks for, at most `MAX_ROWS`."""
-    return min(read(query, "size", whole_number) or _ROWS_SHOWN, MAX_ROWS)
+    return min(read(query, "size", count) or _ROWS_SHOWN, MAX_ROWS)
 
 
-def part_of(rows: Sequence[Any], query: Mapping[str, str]) -> dict[str, Any]:
+def part_of(rows: Sequence[Any], query: Fields) -> Values:
     """Take the part of a list that a query asks for, and where the list goes on."""
     start = row_after(query)
     end = start + rows_asked(query)
-    return {"rows": rows[start:end], "next": end if end < len(rows) else None}
+    following = end if end < len(rows) else None
+    return {"rows": rows[start:end], "next": following, "total": len(rows)}

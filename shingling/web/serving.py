@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import uvicorn
 
-from shingling.web.app import make_app
+from shingling.web.app import Application
 from shingling.web.guard import TOKEN_PARAMETER, Access, Proxy
 from shingling.web.shown import link
 
@@ -24,23 +24,19 @@ _SECONDS_FOR_LAST_ANSWERS = 3
 
 def serve(
     stores: StoreThreads,
-    store_name: str,
     where: tuple[str, int],
     announce: Callable[[str], None],
     *,
     settings: DedupSettings,
-    read_only: bool,
     proxy: Proxy,
 ) -> None:
     """Serve a store until the process is interrupted.
 
     Args:
         stores: the store, which is closed then.
-        store_name: what it is called on every page: its URL without the password.
         where: address or name to listen on, and port; 0 takes a free one.
         announce: is told the address to open, once it can be opened.
         settings: of the project.
-        read_only: whether reviews are refused.
         proxy: that shows it to others.
 
     Raises:
@@ -54,7 +50,7 @@ def serve(
         port = listening.getsockname()[1]
         access = access_at(host, port, proxy)
         config = uvicorn.Config(
-            make_app(stores, access, store_name, settings, read_only=read_only),
+            Application(stores, access, settings).guarded(),
             access_log=False,
             log_config=None,
             lifespan="off",
@@ -64,7 +60,7 @@ def serve(
             timeout_graceful_shutdown=_SECONDS_FOR_LAST_ANSWERS,
         )
         address = f"{proxy.origin or f'http://{_in_url(host)}:{port}'}{proxy.root}/"
-        announce(link(address, [(TOKEN_PARAMETER, access.token)]))
+        announce(link(address, {TOKEN_PARAMETER: access.token}))
         try:
             uvicorn.Server(config).run(sockets=[listening])
         except KeyboardInterrupt:  # that is how it is ended

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from typing import TYPE_CHECKING
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -13,11 +14,12 @@ from shingling.store import STATUSES
 from shingling.store.decided import reason_said, why
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
 MAX_SHOWN_CHARACTERS = 300  # of a title or URL in a list
 MAX_WHOLE_CHARACTERS = 10_000  # of a title or URL that is shown whole
 # Persian and Hindi are written with the joiners, and emoji; a soft hyphen hides nothing.
+_WEB_URL = re.compile(r"(?i)https?://(?:\[[0-9a-f:.]+\]|[^/?#\[])")
 _STAY_IN_TEXTS = "\n\t\u200c\u200d\u00ad"
 
 
@@ -54,11 +56,7 @@ def cut(text: str, characters: int = MAX_SHOWN_CHARACTERS) -> str:
 
 def web_link(url: str) -> str | None:
     """URL if a browser may be sent there; None for any scheme but http and https."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return None
-    return url if parts.scheme in ("http", "https") and parts.netloc else None
+    return url if _WEB_URL.match(url) else None
 
 
 def measure(value: float | None) -> str:
@@ -66,9 +64,10 @@ def measure(value: float | None) -> str:
     return "–" if value is None else f"{value:.3f}"
 
 
-def link(path: str, values: Iterable[tuple[str, object]]) -> str:
+def link(path: str, values: Mapping[str, object] | Iterable[tuple[str, object]]) -> str:
     """Address of a page of the application, with those of the values that say something."""
-    query = urlencode([(name, value) for name, value in values if value not in (None, "")])
+    said = {name: value for name, value in dict(values).items() if value not in (None, "")}
+    query = urlencode(said)
     return f"{path}?{query}" if query else path
 
 

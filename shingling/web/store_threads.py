@@ -6,6 +6,7 @@ import asyncio
 import threading
 import time
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from shingling.errors import ShinglingError
 from shingling.store.session import Session
+from shingling.web.requests import RequestError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,11 +25,12 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
-THREADS = 2  # a list that takes long does not hold up a pair
 PATIENCE = 0.5
 """Seconds that a page waits for what is being counted."""
 
 _KEPT_TIMES_READING = 20  # so that reading takes no more than a twentieth of the time
+_MOST_KEPT = 20
+_QUICK = 0.1  # seconds
 
 
 class StoreThreads:
@@ -37,16 +40,20 @@ class StoreThreads:
         url: of the store, which exists.
         rules: by which pages that leave their group are decided again; None for those that the
             store is indexed for.
+        name: what the store is called on every page: its URL without the password.
         read_only: whether the database is to refuse all changes.
     """
 
-    def __init__(self, url: str, rules: Rules | None, *, read_only: bool = False) -> None:
+    def __init__(
+        self, url: str, rules: Rules | None, name: str = "", *, read_only: bool = False
+    ) -> None:
+        self.name, self.read_only = name, read_only
         self._open = partial(Session.open, url, rules=rules, create=False, read_only=read_only)
         self._own = threading.local()
         self._opened: list[Session] = []
         self._stopped = threading.Event()
-        # A page waits neither for a dry run nor for what is counted.
-        self._pages, self._long, self._counting = map(ThreadPoolExecutor, (THREADS, 1, 1))
+        # A list that takes long does not hold up a pair, nor does a dry run, nor what is counted.
+        self._pages, self._long, self._counting = map(ThreadPoolExecutor, (2, 1, 1))
 
     async def run(self, action: Callable[[Session], _T]) -> _T:
         """Run an action with the open store of a thread.
@@ -118,51 +125,53 @@ class LongRead(Generic[_T]):
         return (self.future.result(), "") if error is None else (None, str(error))
 
 
-class CountingError(ShinglingError):
+class CountingError(RequestError):
     """What is asked for is still being counted, and is there a moment later."""
 
 
-@dataclass
-class Kept(Generic[_T]):
-    """What takes long to read from a large store, and is kept for a while.
+class Kept:
+    """What takes long to read from a large store, and is then kept for a while.
 
     Args:
         stores: whose thread reads it.
-        read: reads it.
     """
 
-    stores: StoreThreads
-    read: Callable[[Session], _T]
-    _starting: threading.Lock = field(default_factory=threading.Lock)
-    _reading: Future[_T] | None = None
-    _kept: _T | None = None
-    _until: float = 0.0
+    def __init__(self, stores: StoreThreads) -> None:
+        self._stores = stores
+        self._starting = threading.Lock()
+        self._reading: dict[str, Future[Any]] = {}
+        self._read: dict[str, tuple[Any, float]] = {}
 
-    def get(self) -> _T:
+    def get(self, name: str, read: Callable[[Session], Any]) -> Any:
         """Take what was read a while ago, or have it read again and wait for that a little.
 
         Raises:
             CountingError: it was never read before, and that takes longer.
         """
-        with self._starting:
-            if self._reading is None and time.monotonic() > self._until:
-                self._reading = self.stores.count(self._read)
-            reading = self._reading
-        if reading is not None:
-            try:
-                return reading.result(PATIENCE)
-            except TimeoutError:
-                pass
-        if self._kept is None:
-            raise CountingError("the pages are being counted for the first time: a moment")
-        return self._kept
+        value, until = self._read.get(name, (None, 0.0))
+        if time.monotonic() > until:
+            with self._starting:
+                reading = self._reading.get(name)
+                if reading is None or reading.done():
+                    reading = self._stores.count(partial(self._read_now, name, read))
+                    self._reading[name] = reading
+            with suppress(TimeoutError):
+                value = reading.result(PATIENCE)
+        if value is None:
+            raise CountingError("the pages are being counted for the first time: a moment", 503)
+        return value
 
-    def _read(self, session: Session) -> _T:
+    def forget(self) -> None:
+        """Forget what was read: something has changed."""
+        self._read.clear()
+
+    def _read_now(self, name: str, read: Callable[[Session], Any], session: Session) -> Any:
         begun = time.monotonic()
-        try:
-            self._kept = self.read(session)
-            return self._kept
-        finally:
-            ended = time.monotonic()
-            self._until = ended + _KEPT_TIMES_READING * (ended - begun)
-            self._reading = None
+        value = read(session)
+        ended = time.monotonic()
+        if ended - begun > _QUICK:  # otherwise it is read each time
+            self._read[name] = value, ended + _KEPT_TIMES_READING * (ended - begun)
+        for old in [*self._reading][:-_MOST_KEPT]:
+            self._reading.pop(old, None)
+            self._read.pop(old, None)
+        return value

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from shingling.admin.rebuild import Compared, compare_rules
+from shingling.console.options import share
 from shingling.errors import SchemeError, ShinglingError, TuningError
 from shingling.rules import METHODS
 from shingling.store import Store
@@ -15,24 +15,24 @@ from shingling.tuning.advice import Advice, advise
 from shingling.tuning.evaluation import THRESHOLDS, quality
 from shingling.tuning.pairs import reviewed_pairs
 from shingling.tuning.report import tune_on
-from shingling.web.requests import needed, part_of, read, share
+from shingling.web.requests import needed, part_of, read
 from shingling.web.store_threads import PATIENCE
 from shingling.web.walks import WalkPage
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable
     from concurrent.futures import Future
 
     from shingling.rules.rules import Rules
     from shingling.store import Review
     from shingling.store.session import Session
     from shingling.tuning.report import Report
-    from shingling.web.store_threads import Kept, Steps, StoreThreads
+    from shingling.web.requests import Fields, Values
+    from shingling.web.store_threads import Steps, StoreThreads
 
 SHOWN = ("threshold", "advised", "tried", "compared", "rows", "next")
 """Names of the values that are data."""
 
-_LOWEST = 0.01
 _THRESHOLDS_SHOWN = THRESHOLDS[29::10]  # 0.3, 0.4, ... 1
 
 
@@ -41,40 +41,38 @@ class ThresholdPage(WalkPage[Compared]):
 
     Args:
         stores: whose threads decide pages in dry runs.
-        counted: what the overview has counted.
+        count: counts what the overview shows.
     """
 
-    def __init__(self, stores: StoreThreads, counted: Kept[dict[str, Any]]) -> None:
-        super().__init__("threshold", stores, attrgetter("changes.examples"))
-        self._counted = counted
+    def __init__(self, stores: StoreThreads, count: Callable[[], Values]) -> None:
+        super().__init__("threshold", stores, _rows)
+        self._count = count
         self._advised: tuple[list[Review], Future[Report | str]] | None = None
 
-    def start(self, form: Mapping[str, str]) -> None:
+    def start(self, form: Fields) -> None:
         """Begin a dry run at a threshold, unless one is under way.
 
         Raises:
             RequestError: it is no threshold.
         """
         needed(form, "threshold")
-        threshold = read(form, "threshold", partial(share, lowest=_LOWEST))
+        threshold = read(form, "threshold", share)
         assert threshold is not None
         self.begin(partial(_compare, threshold=threshold), threshold)
 
-    def show(self, session: Session, query: Mapping[str, str]) -> dict[str, Any]:
+    def show(self, session: Session, query: Fields) -> Values:
         """Show the page, and some of the pages that would change."""
-        counted, advice = self._counted.get(), self._advice(session)
+        counted, advice = self._count(), self._advice(session)
         report = None if isinstance(advice, str) else advice
         rules, last = session.fitting_rules, self.last
         threshold = rules.threshold if report is None else report.recommended.threshold
         tried, advised = threshold, Advice(None, "")
         compared, problem = (None, "") if last is None else last.found()
         walk, rows = self.walk(session), []
-        if last is not None and compared is not None and walk is not None:
-            tried, wanted = last.asked, query.get("change")
-            kinds = [one.kind for one in compared.changes.examples]
-            advised = advise_by(rules.threshold, tried, kinds, walk.said)
-            shown = zip(walk.rows, kinds, strict=True)
-            rows = [{**row, "change": kind} for row, kind in shown if wanted in (None, kind)]
+        if last is not None and walk is not None:
+            tried, kind = last.asked, query.get("change")
+            advised = advise_by(rules.threshold, tried, walk.rows)
+            rows = [row for row in walk.rows if kind in (None, row["change"])]
         return {
             "chart": counted["charts"][1],
             "status": counted["status"],
@@ -118,24 +116,24 @@ def _compare(session: Session, show: Steps, threshold: float) -> Compared:
     return compare_rules(session, rules, replace(rules, threshold=threshold), show)
 
 
-def advise_by(
-    present: float, other: float, kinds: list[str], said: Sequence[bool | None]
-) -> Advice:
+def _rows(compared: Compared) -> list[Values]:
+    changes = compared.changes.examples
+    return [{**one._asdict(), "other": one.other, "change": one.kind} for one in changes]
+
+
+def advise_by(present: float, other: float, rows: list[Values]) -> Advice:
     """Say which of two thresholds to take.
 
     Args:
         present: threshold.
         other: threshold.
-        kinds: of the changes.
-        said: of each, whether the page and its original are the same, if a person says it.
+        rows: pages that they decide differently, with what is said of them.
     """
+    counted = [row for row in rows if row["change"] != "moves"]
     judged = [
-        same == (kind == "joins")
-        for same, kind in zip(said, kinds, strict=True)
-        if kind != "moves" and same is not None
+        row["same"] == (row["change"] == "joins") for row in counted if row["same"] is not None
     ]
-    total = len(kinds) - kinds.count("moves")
-    return advise(present, other, sum(judged), len(judged), total)
+    return advise(present, other, sum(judged), len(judged), len(counted))
 
 
 def _qualities(report: Report) -> list[tuple[float, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -29,6 +30,7 @@ NEWS_PAGES = (
     f"/pair?a={CITY}&b={AGENCY}",
     "/reviews",
 )
+FOUND_PAGES = ("/threshold", "/audit", "/savings")  # with what is found in the background
 _MAX_WIDTH = "document.documentElement.scrollWidth <= window.innerWidth"
 
 
@@ -122,6 +124,22 @@ def test_pairs_are_reviewed_without_javascript(tmp_path: Path, browser: Browser)
         assert reviews(served.store) == {}
 
 
+def test_threshold_audit_and_savings_are_read_without_javascript(
+    news: Served, browser: Browser
+) -> None:
+    with browser.new_context(java_script_enabled=False) as context:
+        tab = context.new_page()
+        for width, path in product((390, 1440), FOUND_PAGES):
+            tab.set_viewport_size({"width": width, "height": 800})
+            tab.goto(news.address + path)
+            while tab.get_by_text("Look again").count():
+                tab.get_by_text("Look again").click()
+            box = tab.locator("main h1").bounding_box()
+            assert box is not None
+            assert box["x"] + box["width"] <= width
+            assert tab.locator("main .row, main .line").first.is_visible()
+
+
 def test_hostile_pages_run_send_and_break_nothing(attacks: Served, browser: Browser) -> None:
     with browser.new_context(viewport={"width": 1000, "height": 700}) as context:
         tab = context.new_page()
@@ -182,10 +200,10 @@ def test_axe_finds_no_violation(
 ) -> None:
     with browser.new_context(color_scheme=scheme, bypass_csp=True) as context:
         tab = context.new_page()
-        of_news = (*NEWS_PAGES, "/overview", "/threshold", "/nothing")
+        of_news = (*NEWS_PAGES, "/overview", *FOUND_PAGES, "/nothing")
         addresses = [*(news.address + path for path in of_news)]
         for address in (*addresses, *(runs.address + path for path in RUNS_PAGES)):
-            tab.set_viewport_size({"width": 1280, "height": 720})
+            tab.set_viewport_size({"width": 1440, "height": 720})
             tab.goto(address)
             if tab.locator("main summary").count():
                 tab.locator("main summary").last.click()

@@ -97,7 +97,7 @@ BAD = {
     "/groups?run=99999999999": "run takes a whole number",
     "/groups?since=yesterday": "since takes a date",
     "/groups?until=9999-12-32": "until takes a date",
-    "/groups?order=price": "order takes size or resemblance or date",
+    "/groups?order=price": "order takes size, resemblance or date",
     "/groups?after=%5B1": "The list does not go on there",
     "/groups?after=1_1e400": "The list does not go on there",
     f"/groups?after=1_{2**63}": "The list does not go on there",
@@ -123,7 +123,7 @@ def test_bad_input_gets_a_clear_page_and_status(news: Served) -> None:
     assert ask(news, "/review", {**form, "answer": "same", "note": "x" * 2001})[0] == 400
     assert ask(news, "/review", b"x" * 700_000)[0] == 413
     assert ask(news, "/review", b"{}", Content_Type="application/json")[0] == 415
-    assert ask(news, "/undo", {**form, "decision": "77"})[0] == 404
+    assert ask(news, "/undo", {**form, "decided": "77"})[0] == 404
     with Store.open(news.store) as store:
         assert store.admin.reviews() == []
 

@@ -153,7 +153,7 @@ def test_other_values_get_a_clear_page_and_begin_nothing(editions: Served, value
     form = fields_of(before, "/threshold")
     status, page = ask(editions, "/threshold", {**form, "threshold": value})
     assert status == 400
-    assert "takes a number from 0.01 to 1" in page or "address lacks" in page
+    assert "takes a number above 0, at most 1" in page or "address lacks" in page
     assert ask(editions, f"/pair?a=x&b=y&threshold={value or 'y'}")[0] in (400, 404)
     assert "Duplicates at 0.6" in ask(editions, "/threshold")[1]
 
@@ -215,7 +215,8 @@ def test_a_threshold_is_advised_when_more_than_half_of_the_changes_are_surely_ri
 ) -> None:
     kinds = ["joins" if n < joins else "leaves" for n in range(20)]
     said = [(n < joins) == (n < right) if n < right + wrong else None for n in range(20)]
-    taken, why = advise_by(0.5, 0.7, kinds, said)
+    rows = [{"change": kind, "same": same} for kind, same in zip(kinds, said, strict=True)]
+    taken, why = advise_by(0.5, 0.7, rows)
     assert taken == take
     assert f": {interval} of all are right, with 95 % confidence." in why
     assert ("too few to tell" in why) is (take is None)
@@ -342,17 +343,20 @@ def test_what_takes_long_is_counted_in_the_background_and_kept(tmp_path: Path) -
         return next(number)
 
     stores = StoreThreads(url, None)
-    kept = Kept(stores, count)
+    kept = Kept(stores)
     with pytest.raises(CountingError):
-        kept.get()
+        kept.get("pages", count)
     go_on.set()
-    assert kept.get() == 1
-    assert kept.get() == 1
-    kept._until = 0
+    assert kept.get("pages", count) == 1
+    assert kept.get("pages", count) == 1
+    kept._read["pages"] = 1, 0
     go_on.clear()
-    assert kept.get() == 1, "what was counted before, while it is counted again"
+    assert kept.get("pages", count) == 1, "what was counted before, while it is counted again"
     go_on.set()
-    assert so_within(PATIENCE, lambda: kept.get() == 2)
+    assert so_within(PATIENCE, lambda: kept.get("pages", count) == 2)
+    kept.forget()
+    assert kept.get("pages", count) == 3
+    assert kept.get("pages", count) == 4, "what is counted at once is not kept"
     stores.close()
 
 
