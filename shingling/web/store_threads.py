@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
-PATIENCE = 0.5
+PATIENCE = 0.4
 """Seconds that a page waits for what is being counted."""
 
 _KEPT_TIMES_READING = 20  # so that reading takes no more than a twentieth of the time
