@@ -5,17 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from scrapy.exceptions import UsageError
-
 from shingling.console.opening import open_session
 from shingling.console.options import flag, option, text
 from shingling.console.output import (
     FOUND,
     NOT_FOUND,
-    counted,
     print_json,
     print_lines,
-    print_result,
     print_table,
 )
 from shingling.console.subcommand import HelpGroup, Subcommand
@@ -40,12 +36,7 @@ _PATTERNS = {
 
 
 def _rules(options: CommandOptions) -> int:
-    site = _host(options.site)
-    if (forgotten := _host(options.forget)) is not None:
-        if site or options.all or options.patterns:
-            raise UsageError("--forget SITE stands alone")
-        with open_session(options) as session:
-            return _forget(options, session, forgotten)
+    site = options.site and options.site.lower().removeprefix("www.")
     from shingling.fetching.savings import learned_rules, outermost
 
     with open_session(options) as session:
@@ -53,15 +44,6 @@ def _rules(options: CommandOptions) -> int:
         if options.patterns:
             return _print_patterns(options, [rule for rule in outermost(rules) if rule.active])
         return _list(options, session, rules)
-
-
-def _host(name: str | None) -> str | None:
-    """Host by which rules are kept, without `www.`; None if none is named."""
-    if name is None:
-        return None
-    if not name.strip():
-        raise UsageError("a site has a name")
-    return name.lower().removeprefix("www.")
 
 
 def _list(options: CommandOptions, session: Session, rules: list[UrlRule]) -> int:
@@ -121,14 +103,6 @@ def _estimate(session: Session) -> dict[str, Any] | None:
     }
 
 
-def _forget(options: CommandOptions, session: Session, site: str) -> int:
-    from shingling.fetching.stored_rules import forget_rules
-
-    number = forget_rules(session, site)
-    line = f"{counted(number, 'rule')} forgotten"
-    return print_result(options, {"forgotten": number}, line, found=bool(number))
-
-
 def _print_patterns(options: CommandOptions, rules: Iterable[UrlRule]) -> int:
     """Print patterns of URLs that rules reduce to others."""
     found = [(_pattern(rule), f"{rule.site}{rule.node}: {rule.change}") for rule in rules]
@@ -163,13 +137,12 @@ COMMANDS = (
     Subcommand(
         name="rules",
         group=HelpGroup.DECIDE,
-        summary="list what was learned of URLs, or forget it",
+        summary="list what was learned of URLs",
         example="example.com",
         options=(
             option("site", nargs="?", type=text, help="only of this host (default: of all)"),
             flag("--all", "list also what does not act"),
             flag("--patterns", "print regular expressions for a link extractor instead"),
-            option("--forget", metavar="SITE", type=text, help="forget the rules of a host"),
         ),
         run=_rules,
     ),

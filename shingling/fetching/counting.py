@@ -12,7 +12,7 @@ from shingling.proportions import Proportion
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
-    from shingling.fetching.learning import Skip, UrlRule
+    from shingling.fetching.learning import UrlRule
 
 MAX_SITES = 50
 """Sites whose requests are kept with a run, those with the most."""
@@ -49,13 +49,12 @@ class FetchCounts:
             self._sites[site] += 1
             self._repeats[site] += repeats
 
-    def log_trap(self, skip: Skip) -> None:
+    def log_trap(self, url: str, page: str) -> None:
         """Name a trap, when a request is skipped or checked for the first time because of it."""
         logger.warning(
-            "Dedup: %s is in a trap, as %s is: their links have long led to nothing new, and few of"
-            " them are followed from now on; DEPTH_LIMIT ends such a crawl sooner",
-            printable(skip.trap[:500]),
-            printable(skip.page[:500]),
+            "Dedup: %s: their links have long led to nothing new, and few of them are followed from"
+            " now on; DEPTH_LIMIT ends such a crawl sooner",
+            printable(f"{url[:500]} is in a trap, as {page[:500]} is"),
             extra={"spider": self._crawler.spider},
         )
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import OrderedDict
 from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Self
@@ -22,6 +21,7 @@ from shingling.errors import printable
 from shingling.extraction.pages import Extraction
 from shingling.fetching.counting import FetchCounts
 from shingling.fetching.learning import FetchedPage, site_name
+from shingling.fetching.learning.recent import Recent
 from shingling.fetching.repeated import RepeatedPage
 from shingling.fetching.requests import (
     Yielded,
@@ -38,17 +38,18 @@ from shingling.plugin.pipeline import DedupPipeline
 from shingling.plugin.settings import DedupSettings
 from shingling.plugin.waiting import ends_within
 from shingling.rules.reasons import Reason
+from shingling.store.model import Verdict
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
     from shingling.fetching.learning import Contradiction, Skip
-    from shingling.store import Verdict
 
 logger = logging.getLogger(__name__)
 
-_MAX_DECIDED = 10_000  # requests that are made although they would be skipped
+_NO_VERDICT = Verdict("skipped")
+_MAX_DECIDED = 20_000  # requests that are made although they would be skipped
 
 
 class FetchMiddleware:
@@ -69,7 +70,7 @@ class FetchMiddleware:
         self._shared.tell = self._tell
         self._shared.tell_site = self._skipped.site_read
         # Decisions on requests that are made anyway, by URL.
-        self._decided: OrderedDict[str, Skip] = OrderedDict()
+        self._decided: Recent[str, Skip] = Recent(_MAX_DECIDED)
         self._forms = FormsUnderWay()
         self._notes = PagesNoted()
         self._verdicts: WeakKeyDictionary[Response, asyncio.Future[Verdict | None]] = (
@@ -115,14 +116,12 @@ class FetchMiddleware:
         self._counts.add_request(site_name(request.url), repeats=skip is not None)
         if skip is None:
             return
-        if skip.trap == request.url:
-            self._counts.log_trap(skip)
+        if skip.rules == (f"trap {request.url}",):
+            self._counts.log_trap(request.url, skip.page)
         if self._skips and not skip.explore:
             self._skip(request, skip)
         self._counts.add("explored" if skip.explore else "would_skip")
-        self._decided[request.url] = skip
-        if len(self._decided) > _MAX_DECIDED:
-            self._decided.popitem(last=False)
+        self._decided.put(request.url, skip)
 
     async def _decide(self, url: str, found_on: str) -> Skip | None:
         """Decide a request; if one of the same form is under way, when that is known."""
@@ -161,7 +160,7 @@ class FetchMiddleware:
         if response is None or response.request is None:
             return
         url, _ = asked_for(response.request)
-        skip = self._decided.pop(url, None)
+        skip = self._decided.get(url)
         noting = partial(self._note, response, seen, skip)
         task = None
         if not self._has_ended:
@@ -182,9 +181,9 @@ class FetchMiddleware:
             if opened is None:
                 return
             extracted = await opened[0].page(response) if is_page(response) else None
-            verdict = await self._verdict(response)
+            verdict = await self._verdict(response) or _NO_VERDICT
             page = _page(response, seen, extracted or Extraction(), verdict)
-            is_copy = verdict is not None and verdict.is_duplicate and verdict.resemblance == 1.0
+            is_copy = verdict.is_duplicate and verdict.resemblance == 1.0
             self._learn(page, skip, is_copy=is_copy)
         except Exception as error:  # what is not noted is only not learned
             self._fail(error)
@@ -200,7 +199,7 @@ class FetchMiddleware:
         self._counts.add("learned_from")
         self._unlearn(learner.note(page, skip))
         for url in learner.refetches():
-            if self._has_ended or not self._notes.start(partial(self._refetch, url), 0):
+            if self._has_ended or not self._notes.start(partial(self._refetch, url), 0, url):
                 learner.note_refetch(url, None)
         self._shared.changed()
 
@@ -295,21 +294,22 @@ def _page(
     response: Response,
     seen: Yielded,
     extraction: Extraction,
-    verdict: Verdict | None = None,
+    verdict: Verdict = _NO_VERDICT,
 ) -> FetchedPage:
     assert response.request is not None
+    _, requested = asked_for(response.request)
     shows = response.url if seen.items else None
-    if seen.items == 1 and verdict is not None and verdict.is_duplicate:
+    if seen.items == 1 and verdict.is_duplicate:
         shows = verdict.original
     return FetchedPage(
         url=response.url,
-        requested=asked_for(response.request)[1],
+        requested=tuple(one for one in requested if site_name(one) == site_name(response.url)),
         signature=extraction.signature,
         text=extraction.text,
         title=extraction.title,
         links=tuple(seen.links),
-        has_other_fields=verdict is not None and verdict.reason == Reason.OTHER_FIELDS,
-        has_changed=verdict is not None and verdict.status == "changed",
+        has_other_fields=verdict.reason == Reason.OTHER_FIELDS,
+        has_changed=verdict.status == "changed",
         is_from_elsewhere=is_from_elsewhere(response.request),
         found_on=found_on(response.request),
         shows=shows,

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import groupby
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shingling.fetching.learning import UrlLearner
+from shingling.fetching.learning.evidence import path_to
 from shingling.fetching.stored_rules import read_rules
 from shingling.proportions import Proportion
 from shingling.store import Store
@@ -13,7 +16,7 @@ from shingling.store import Store
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from shingling.fetching.learning import RuleCounts, UrlRule
+    from shingling.fetching.learning import UrlRule
     from shingling.store.session import Session
 
 RUNS_LOOKED_AT = 100
@@ -30,14 +33,12 @@ def learned_rules(
         of_rooms: settings of the rooms.
         site: host without `www.`; None: all.
     """
-    saved: dict[str, list[RuleCounts]] = {}
-    for rule in read_rules(session, site):
-        saved.setdefault(rule.site, []).append(rule)
+    saved = read_rules(session, site)
     risk, never = of_rooms["DEDUP_SKIP_RISK"], of_rooms["DEDUP_FETCH_NEVER"]
     learner = UrlLearner(risk=risk, never=never, max_sites=len(saved) + 1)
-    for name, rows in saved.items():
-        learner.load(name, rows)
-    return [rule for name in saved for rule in learner.rules(name)]
+    for name, rows in groupby(saved, attrgetter("site")):
+        learner.load(name, [*rows])
+    return learner.rules()
 
 
 def outermost(rules: Iterable[UrlRule]) -> list[UrlRule]:
@@ -45,7 +46,7 @@ def outermost(rules: Iterable[UrlRule]) -> list[UrlRule]:
     found: list[UrlRule] = []
     acting: set[tuple[str, str, str]] = set()
     for rule in sorted(rules, key=lambda rule: (rule.site, rule.change, rule.node)):
-        above = [rule.node[:end] or "/" for end, char in enumerate(rule.node) if char == "/"]
+        above = path_to(rule.node)[:-1]
         is_covered = any((rule.site, rule.change, one) in acting for one in above)
         if rule.active:
             acting.add((rule.site, rule.change, rule.node))

@@ -9,7 +9,7 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import delete, select, text
+from sqlalchemy import select, text
 
 from shingling.fetching.learning.pages import RuleCounts
 from shingling.store.schema.tables import url_rules
@@ -66,12 +66,6 @@ def save(session: Session, rules: Sequence[RuleCounts]) -> bool:
     if added:
         session.database.write(lambda connection: connection.execute(_ADD_RULE, added))
     return True
-
-
-def forget_rules(session: Session, site: str) -> int:
-    """Forget what was learned of a site's URLs; how many rules there were."""
-    statement = delete(url_rules).where(url_rules.c.site == site)
-    return session.database.write(lambda connection: connection.execute(statement).rowcount)
 
 
 def _key(*names: str) -> bytes:

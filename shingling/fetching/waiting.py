@@ -77,7 +77,7 @@ class PagesNoted:
         return len(self._tasks)
 
     def start(
-        self, noting: Callable[[], Coroutine[Any, Any, None]], size: int, url: str = ""
+        self, noting: Callable[[], Coroutine[Any, Any, None]], size: int, url: str
     ) -> asyncio.Task[None] | None:
         """Note a page, unless too many are being noted.
 
@@ -102,7 +102,7 @@ class PagesNoted:
 
     async def wait_for(self, url: str) -> None:
         """Wait until a page is noted, if it is being noted."""
-        if url and url in self._by_url:
+        if url in self._by_url:
             await ends_within(self._by_url[url], MAX_WAIT_SECONDS)
 
     async def finish(self, seconds: float) -> None:

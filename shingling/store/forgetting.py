@@ -12,7 +12,7 @@ from shingling.store.decide.batch import Batch
 from shingling.store.decide.write import delete_rows, write_batch
 from shingling.store.model import DAY
 from shingling.store.schema.rows import GONE, key_of
-from shingling.store.schema.tables import chunked, pages, site_blocks
+from shingling.store.schema.tables import chunked, pages, site_blocks, url_rules
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from shingling.rules.rules import Rules
     from shingling.store.session import Session
 
+_LEARNED = (site_blocks, url_rules)  # templates, and rules on URLs
 _MAX_REMOVED_AT_ONCE = 10_000  # pages removed in one transaction
 
 
@@ -33,20 +34,23 @@ class Chosen(NamedTuple):
         site: host, without `www.`.
         run: number of the run that stored them first.
         older_than: days since they were last seen.
+        since: time since which they were stored first, seconds since 1970.
+        only_learned: no pages, only what was learned of their sites.
     """
 
     urls: Sequence[str] = ()
     site: str | None = None
     run: int | None = None
     older_than: float | None = None
+    since: float | None = None
+    only_learned: bool = False
 
     @property
     def before(self) -> int | None:
         """Time before which they were last seen, seconds since 1970."""
         return None if self.older_than is None else int(time.time() - self.older_than * DAY)
 
-    def ids(self, session: Session) -> list[int]:
-        """Find their ids, those of duplicates first."""
+    def _conditions(self) -> list[ColumnElement[bool]]:
         others: list[ColumnElement[bool]] = []
         if self.site is not None:
             others.append(pages.c.site == self.site)
@@ -54,7 +58,26 @@ class Chosen(NamedTuple):
             others.append(pages.c.run_id == self.run)
         if self.before is not None:
             others.append(pages.c.last_seen < self.before)
-        conditions = [and_(*others)] if others else []
+        if self.since is not None:
+            others.append(pages.c.first_seen >= self.since)
+        return [and_(*others)] if others else []
+
+    def sites(self, session: Session) -> list[str]:
+        """Find the sites whose templates and rules on URLs go with them: none by URL or age."""
+        if self.older_than is not None or not self._conditions():
+            return []
+        queries = [select(pages.c.site).where(*self._conditions()).distinct()]
+        if self.run is None and self.since is None:
+            queries += [select(one.c.site).where(one.c.site == self.site) for one in _LEARNED]
+        with session.reading() as connection:
+            found = {site for query in queries for site in connection.scalars(query)}
+        return sorted(filter(None, found))
+
+    def ids(self, session: Session) -> list[int]:
+        """Find their ids, those of duplicates first."""
+        if self.only_learned:
+            return []
+        conditions = self._conditions()
         conditions += [pages.c.url_key.in_(keys) for keys in chunked(map(key_of, self.urls))]
         query = select(pages.c.original_id.is_(None), pages.c.id)
         found: set[tuple[bool, int]] = set()
@@ -65,7 +88,7 @@ class Chosen(NamedTuple):
 
 
 def forget(session: Session, chosen: Chosen, rules: Rules | None = None) -> int:
-    """Remove pages, and what was learned of a site with all of its pages.
+    """Remove pages, and what was learned of their sites.
 
     Args:
         session: of the store.
@@ -89,13 +112,17 @@ def forget(session: Session, chosen: Chosen, rules: Rules | None = None) -> int:
         delete_rows(batch, rows)
         return len(rows)
 
-    ids, removed = chosen.ids(session), 0
+    ids, sites, removed = chosen.ids(session), chosen.sites(session), 0
     for start in range(0, len(ids), _MAX_REMOVED_AT_ONCE):
         part = ids[start : start + _MAX_REMOVED_AT_ONCE]
         removed += session.write(partial(remove_rows, ids=part), alone=True)
-    if chosen.site is not None and chosen.run is None and chosen.older_than is None:
-        templates = delete(site_blocks).where(site_blocks.c.site == chosen.site)
-        session.database.write(lambda connection: connection.execute(templates), alone=True)
+
+    def forget_learned(connection: Connection) -> None:
+        for part in chunked(sites):
+            for table in _LEARNED:
+                connection.execute(delete(table).where(table.c.site.in_(part)))
+
+    session.database.write(forget_learned, alone=True)
     return removed
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from shingling import Store
+from shingling import Page, Store
 from shingling.fetching.learning import RuleCounts
-from shingling.fetching.stored_rules import forget_rules, read_rules, save
+from shingling.fetching.stored_rules import read_rules, save
+from shingling.store.forgetting import Chosen, forget
+from tests.support.pages import article
 from tests.support.stores import execute, session_of, url_of
 
 if TYPE_CHECKING:
@@ -38,9 +40,12 @@ def test_what_several_crawlers_have_counted_adds_up(store: Store, file: Path) ->
 
 
 def test_rules_of_a_site_are_forgotten_and_of_no_other(store: Store) -> None:
-    save(session_of(store), [counts(agreed=3), counts("lower-case"), counts(site="other.example")])
-    assert forget_rules(session_of(store), SITE) == 2
-    assert forget_rules(session_of(store), SITE) == 0
+    session, only_rules = session_of(store), Chosen(site=SITE, only_learned=True)
+    save(session, [counts(agreed=3), counts("lower-case"), counts(site="other.example")])
+    store.check([Page(f"https://{SITE}/a", article(1))])
+    assert only_rules.sites(session) == [SITE]
+    assert forget(session, only_rules) == 0
+    assert store.status().pages == 1
     assert rules_of(store) == {}
     assert [*rules_of(store, "other.example")] == [(SID, SITE)]
 
@@ -64,3 +69,33 @@ def test_damaged_rows_are_left_out(store: Store, file: Path) -> None:
     save(session_of(store), [counts(agreed=1), counts("lower-case", agreed=1)])
     execute(file, "UPDATE url_rules SET agreed = 1000000000000000000 WHERE change = 'lower-case'")
     assert [*rules_of(store)] == [(SID, SITE)]
+
+
+def test_what_a_run_or_a_time_taught_is_forgotten(store: Store) -> None:
+    session = session_of(store)
+    good, bad = store.start_run("good"), store.start_run("bad")
+    store.check([Page("https://example.org/a", article(1))], run=good)
+    later = [Page(f"https://{name}/b", article(1)) for name in ("poisoned.example", SITE)]
+    store.check([*later, Page("https://poisoned.example/c", article(2))], run=bad)
+    save(session, [counts(site=name) for name in (SITE, "poisoned.example", "good.example")])
+    both = [SITE, "poisoned.example"]
+    for chosen in (Chosen(run=bad.id), Chosen(since=0), Chosen(since=0, run=bad.id)):
+        assert chosen.sites(session) == both
+    assert Chosen(["https://example.org/a"]).sites(session) == []
+    assert Chosen(older_than=0, site=SITE).sites(session) == []
+    assert Chosen(since=4e9).ids(session) == []
+    assert forget(session, Chosen(run=bad.id)) == 3
+    assert [page.url for page in store.pages()] == ["https://example.org/a"]
+    assert [*rules_of(store, None)] == [(SID, SITE)]
+    assert rules_of(store, "good.example")
+
+
+def test_where_an_original_of_a_run_is_forgotten_its_duplicate_takes_its_place(
+    store: Store,
+) -> None:
+    bad, good = store.start_run("bad"), store.start_run("good")
+    store.check([Page("https://poisoned.example/a", article(1))], run=bad)
+    store.check([Page(f"https://{SITE}/{one}", article(1)) for one in "bc"], run=good)
+    forget(session_of(store), Chosen(run=bad.id))
+    found = {page.url: page.original for page in store.pages()}
+    assert found == {f"https://{SITE}/b": None, f"https://{SITE}/c": f"https://{SITE}/b"}

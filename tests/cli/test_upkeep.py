@@ -116,7 +116,7 @@ def test_old_pages_are_pruned(dedup: Any, url: str) -> None:
     assert "Remove 1 page from the store? [y/N]" in asked.err
     assert "nothing was pruned" in asked.out
     tried = dedup("prune", "--older-than", str(years), "--dry-run", "--json")
-    assert tried.json() == {"pruned": 2, "dry_run": True}
+    assert tried.json() == {"pruned": 2, "sites": 0, "dry_run": True}
     assert len(originals(url)) == 4
     assert dedup("prune", "--older-than", str(years), "--yes", "--json").json() == {"pruned": 2}
     assert originals(url) == {"https://c.example/copy": None, "https://a.example/other": None}

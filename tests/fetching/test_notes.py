@@ -32,9 +32,9 @@ async def test_requests_wait_while_many_pages_are_noted(monkeypatch: pytest.Monk
         await known.wait()
 
     for _ in range(32):
-        assert notes.start(note, 1000)
+        assert notes.start(note, 1000, "")
     await notes.wait_for_few()
-    assert notes.start(note, 1000)
+    assert notes.start(note, 1000, "")
     waiting = asyncio.create_task(notes.wait_for_few())
     await asyncio.sleep(0.01)
     assert not waiting.done()
@@ -52,7 +52,7 @@ async def test_pages_that_are_being_noted_are_bounded_by_their_bytes_and_number(
         await asyncio.Event().wait()
 
     def start(size: int) -> bool:
-        return notes.start(never, size) is not None
+        return notes.start(never, size, "") is not None
 
     assert start(20 * MB)
     assert not start(13 * MB)

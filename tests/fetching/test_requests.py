@@ -15,15 +15,12 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from scrapy import Request, Spider
-from scrapy.exceptions import UsageError
 from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
 from scrapy.settings import Settings
 
 from shingling import Addon, RepeatedPage
-from shingling.console.options import CommandOptions
 from shingling.errors import SettingsError
-from shingling.fetching.commands import COMMANDS
 from shingling.fetching.counting import lost
 from shingling.fetching.requests import (
     asked_for,
@@ -192,16 +189,6 @@ def test_the_addon_registers_the_middlewares_where_fewer_pages_are_to_be_fetched
     for name, value in refused:
         with pytest.raises(SettingsError, match=name):
             Addon().update_settings(Settings({name: value}))
-
-
-@pytest.mark.parametrize(
-    "given",
-    [{"forget": ""}, {"forget": " "}, {"site": " "}, {"site": "a.example", "forget": "b.example"}],
-)
-def test_rules_of_no_site_or_of_two_are_refused(given: dict[str, str]) -> None:
-    nothing = {"site": None, "forget": None, "all": False, "patterns": False, "json": False}
-    with pytest.raises(UsageError):
-        COMMANDS[0].run(CommandOptions(**{**nothing, **given}))
 
 
 # Requests that are skipped, in real crawls of a site whose URLs have session ids

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Any
 from scrapy.exceptions import UsageError
 
 from shingling.console.opening import open_session, open_store, rules_for
-from shingling.console.options import ONLY_ONE, days, flag, option, text, whole_number, yes_options
+from shingling.console.options import (
+    ONLY_ONE,
+    days,
+    flag,
+    option,
+    text,
+    time,
+    whole_number,
+    yes_options,
+)
 from shingling.console.output import (
     FOUND,
     NOT_FOUND,
@@ -24,6 +33,7 @@ from shingling.errors import REPAIR
 
 if TYPE_CHECKING:
     from shingling.console.options import CommandOptions
+    from shingling.store.forgetting import Chosen
 
 
 def _review(options: CommandOptions) -> int:
@@ -87,34 +97,46 @@ def _list_reviews(options: CommandOptions) -> int:
 
 
 def _forget(options: CommandOptions) -> int:
-    if not (options.url or options.site or options.run is not None):
-        raise UsageError("name URLs, or --site, or --run")
-    chosen = {"urls": options.url, "site": options.site, "run": options.run}
+    from shingling.store.forgetting import Chosen
+
+    chosen = Chosen(
+        options.url,
+        site=options.site,
+        run=options.run,
+        since=options.since,
+        only_learned=options.only_learned,
+    )
+    if chosen == Chosen([], only_learned=options.only_learned):
+        raise UsageError("name URLs, or --site, --run or --since")
     return _remove(options, chosen, "forgotten")
 
 
 def _prune(options: CommandOptions) -> int:
-    chosen = {"site": options.site, "older_than": options.older_than}
+    from shingling.store.forgetting import Chosen
+
+    chosen = Chosen(site=options.site, older_than=options.older_than)
     return _remove(options, chosen, "pruned")
 
 
-def _remove(options: CommandOptions, chosen: dict[str, Any], done: str) -> int:
-    from shingling.store import Store
+def _remove(options: CommandOptions, chosen: Chosen, done: str) -> int:
+    from shingling.store.forgetting import forget
 
     with open_session(options) as session:
-        store = Store(session)
-        number = store.admin.forget(**chosen, dry_run=True)
-        question = f"Remove {counted(number, 'page')} from the store?"
-        if number and not options.dry_run:
-            agreed = confirmed(options, question)
-            rules = rules_for(session, options)
-            number = store.admin.forget(**chosen, rules=rules) if agreed else 0
-    as_json: dict[str, Any] = {done: number}
-    line = f"{counted(number, 'page') if number else 'nothing was'} {done}"
+        number, sites = len(chosen.ids(session)), len(chosen.sites(session))
+        what = counted(number, "page")
+        if sites:
+            what += f", and what was learned of {counted(sites, 'site')}"
+        is_any = bool(number or sites)
+        if is_any and not options.dry_run:
+            is_any = confirmed(options, f"Remove {what} from the store?")
+            if is_any:
+                forget(session, chosen, rules_for(session, options))
+    as_json: dict[str, Any] = {done: number if is_any else 0}
+    line = f"{what} {done}" if is_any else f"nothing was {done}"
     if options.dry_run:
-        as_json["dry_run"] = True
-        line = f"{counted(number, 'page')} would be {done}: nothing was changed (--dry-run)"
-    return print_result(options, as_json, line, found=bool(number))
+        as_json |= {"sites": sites, "dry_run": True}
+        line = f"{what} would be {done}: nothing was changed (--dry-run)"
+    return print_result(options, as_json, line, found=is_any)
 
 
 def _vacuum(options: CommandOptions) -> int:
@@ -172,7 +194,7 @@ COMMANDS = (
     Subcommand(
         name="forget",
         group=HelpGroup.MAINTAIN,
-        summary="remove pages from the store",
+        summary="remove pages, and what was learned with them",
         example="--site example.com --yes",
         options=(
             option("url", metavar="URL", nargs="*", type=text),
@@ -183,7 +205,11 @@ COMMANDS = (
                 metavar="ID",
                 help="all pages that a run stored first",
             ),
-            *yes_options("how many pages would be removed"),
+            option(
+                "--since", type=time, metavar="TIME", help="all pages stored first since a time"
+            ),
+            flag("--only-learned", "no pages, only templates and rules of their sites"),
+            *yes_options("how much would be removed"),
         ),
         run=_forget,
     ),

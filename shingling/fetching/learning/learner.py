@@ -131,7 +131,7 @@ class UrlLearner:
         """
         site = self._site(site_name(page.url))
         before = site.pages
-        found = site.note(_of_site(page, site.name), skip)
+        found = site.note(page, skip)
         self._pages += site.pages - before
         while self._pages > self._max_pages and len(self._sites) > 1:
             self._forget()
@@ -139,8 +139,7 @@ class UrlLearner:
 
     def would_lose(self, page: FetchedPage, skip: Skip) -> bool:
         """Whether a decision would have lost a page that was fetched anyway; learns no rule."""
-        site = self._site(site_name(page.url))
-        return site.would_lose(_of_site(page, site.name), skip)
+        return self._site(site_name(page.url)).would_lose(page, skip)
 
     def refetches(self) -> list[str]:
         """Take the URLs of pages that are to be fetched again, for `note_refetch`."""
@@ -162,10 +161,10 @@ class UrlLearner:
             changes += site.rules.take_changes(site.name)
         return changes
 
-    def rules(self, site: str | None = None) -> list[UrlRule]:
-        """All that is known of a site, or of all sites, for people."""
-        names = self._sites if site is None else [site] if site in self._sites else []
-        return [rule for name in names for rule in self._sites[name].rules.for_people(name)]
+    def rules(self) -> list[UrlRule]:
+        """All that is known of all sites, for people."""
+        sites = self._sites.values()
+        return [rule for site in sites for rule in site.rules.for_people(site.name)]
 
     def _site(self, name: str) -> SiteUrls:
         site = self._sites.get(name)
@@ -183,14 +182,6 @@ class UrlLearner:
         self._pages -= forgotten.pages
         self._changes += forgotten.rules.take_changes(forgotten.name)
         del self._changes[:-_MAX_CHANGES_KEPT]
-
-
-def _of_site(page: FetchedPage, name: str) -> FetchedPage:
-    """Leave out the URLs of other sites that were redirected to a page."""
-    if not page.requested:
-        return page
-    own = tuple(url for url in page.requested if site_name(url) == name)
-    return replace(page, requested=own)
 
 
 def site_name(url: str) -> str:

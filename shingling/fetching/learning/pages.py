@@ -18,7 +18,7 @@ class FetchedPage:
 
     Args:
         url: final URL of the response.
-        requested: URLs that were redirected to it, the first one first.
+        requested: URLs of its site that were redirected to it, the first one first.
         signature: of its main text; None if it has none.
         text: the main text; without it, pages are the same only if all their words are.
         links: URLs of the requests that the callback yielded, at most `MAX_LINKS`.
@@ -50,18 +50,17 @@ class Skip:
     """A request that would repeat a page.
 
     Args:
-        rules: text forms of the changes that lie between both URLs, or the name of a trap.
+        rules: text forms of the changes that lie between both URLs, or the name of a trap:
+            `trap`, and the first URL that was decided.
         page: URL of the page that was fetched.
         risk: probability that something new is lost.
         explore: it is one of those that are fetched anyway, to see whether rules hold.
-        trap: the first URL that was skipped of the trap into which it leads; "" if into none.
     """
 
     rules: tuple[str, ...]
     page: str
     risk: float
     explore: bool
-    trap: str = ""
 
 
 class Contradiction(NamedTuple):

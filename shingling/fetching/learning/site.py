@@ -137,7 +137,7 @@ class SiteUrls:
     def would_lose(self, page: FetchedPage, skip: Skip) -> bool:
         """Whether a fetched page is another one than that which it was predicted to repeat."""
         snapshot = take_snapshot(page)
-        if skip.trap:
+        if skip.rules[0].startswith("trap "):
             return self._traps.is_new(self._shown(page, snapshot))
         pair = snapshot and self._predicted(page, snapshot, skip)
         if not pair:

@@ -24,12 +24,12 @@ class _Trap:
     """Links of the repeats of one page.
 
     Args:
-        example: the first URL that was decided.
+        name: of the first URL that was decided.
         in_vain: links that have shown nothing new, since the last one that has.
         decided: requests that were skipped, or made to see whether something new has come.
     """
 
-    example: str = ""
+    name: str = ""
     in_vain: int = 0
     decided: int = 0
 
@@ -37,11 +37,6 @@ class _Trap:
     def risk(self) -> float:
         """Probability that one more link shows something new (rule of succession)."""
         return 1 / (self.in_vain + 2)
-
-    @property
-    def name(self) -> str:
-        """How messages and decisions name it."""
-        return f"trap {self.example}"
 
 
 class Traps:
@@ -67,10 +62,10 @@ class Traps:
             return None
         if counted:
             self._links.put(hash(url), shown)
-            trap.example = trap.example or url
+            trap.name = trap.name or f"trap {url}"
             trap.decided += 1
-        is_power_of_two = trap.decided & (trap.decided - 1) == 0
-        return Skip((trap.name,), found_on, trap.risk, is_power_of_two, trap.example)
+        explore = trap.decided & (trap.decided - 1) == 0  # the 1st, 2nd, 4th, 8th ...
+        return Skip((trap.name,), found_on, trap.risk, explore)
 
     def is_new(self, shown: int | None) -> bool:
         """Whether no page has shown this before; None is something that cannot be compared."""
