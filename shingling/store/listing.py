@@ -23,7 +23,7 @@ STATUSES = ("new", "exact", "near", "skipped")
 MAX_WORDS = 8
 TEXT_OF_PAGE = "coalesce(pages.title, '') || ' ' || pages.url"
 _IDS_AT_ONCE = 10_000
-_SECONDS = 0.35  # after which a list ends, and says where it goes on
+_SECONDS = 0.25  # after which a list ends, and says where it goes on
 
 _HAS = "lower({}) LIKE lower(:{}) ESCAPE '/'"
 _CONDITIONS = {
