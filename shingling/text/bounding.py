@@ -73,7 +73,7 @@ _IGNORABLE = [
 ]
 
 # Their marks say how letters are read, and most texts are written without them.
-_HEBREW_ARABIC_SYRIAC = [(0x591, 0x74A), (0x898, 0x8FF), (0xFB1E, 0xFB1E)]
+_HEBREW_ARABIC_SYRIAC = [(0x591, 0x74A), (0x897, 0x8FF), (0xFB1E, 0xFB1E), (0x10EFA, 0x10EFF)]
 
 
 @cache

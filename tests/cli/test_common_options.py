@@ -42,7 +42,7 @@ def _folder(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 def test_every_command_shows_the_options_of_scrapy_and_an_example(dedup: Any, name: str) -> None:
     shown = dedup(name, "-h").out
     for option in ("--logfile", "-L", "--nolog", "--profile", "--pidfile", "-s", "--set", "--pdb"):
-        assert re.search(rf"^  (-\w( [A-Z=]+)?, )?{option}( |$)", shown, re.MULTILINE), option
+        assert re.search(rf"^  (-\w( [A-Z=]+)?, )?{option}(,? |$)", shown, re.MULTILINE), option
     assert f"example: scrapy dedup {name}" in shown
 
 

@@ -110,7 +110,6 @@ _REFUSED = [
     ("prune", "--older-than", "inf", "--yes"),
     ("prune", "--older-than", "1e300", "--yes"),
     ("prune", "--older-than=--", "--yes"),
-    ("forget", "--site=--", "--yes"),
     ("status", "--set=--"),
     ("forget", "--site", "\udcff", "--yes"),
     ("forget", "--run", "9" * 30, "--yes"),
@@ -131,6 +130,13 @@ def test_an_odd_value_is_refused_in_one_line(
     assert done.code == 2, done
     [line] = [line for line in done.err.splitlines() if "error:" in line]
     assert "takes" in line or "use -s NAME=VALUE" in line
+
+
+def test_two_dashes_are_no_site(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    done = dedup_command(monkeypatch, "forget", "--site=--", "--yes")
+    # Later versions of Python pass them on as a value.
+    assert done.code == 2 or done.out == "nothing was forgotten\n"
 
 
 # Commands one after the other, of which each ends Python.
