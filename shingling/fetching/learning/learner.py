@@ -8,7 +8,7 @@ from functools import cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from tldextract import TLDExtract
+from publicsuffixlist import PublicSuffixList
 
 from shingling.fetching.learning.changes import HOST_LABELS, read_change
 from shingling.fetching.learning.parts import split
@@ -198,11 +198,11 @@ def site_name(url: str) -> str:
     host = host.removeprefix("www.")
     label, _, rest = host.partition(".")
     # `mobile.co.uk` is no alias of `co.uk`.
-    is_alias = label in HOST_LABELS and _suffixes()(rest).domain
+    is_alias = rest and label in HOST_LABELS and not _suffixes().is_public(rest)
     return f"{rest if is_alias else host}{separator}{port}"
 
 
 @cache
-def _suffixes() -> TLDExtract:
-    """Suffixes of domains, as they were when tldextract was released: without a request."""
-    return TLDExtract(cache_dir=None, suffix_list_urls=(), include_psl_private_domains=True)
+def _suffixes() -> PublicSuffixList:
+    """Suffixes of domains, as they were when publicsuffixlist was released: without a request."""
+    return PublicSuffixList(accept_unknown=False)
