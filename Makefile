@@ -4,7 +4,7 @@ BIN := .venv/bin
 AXE := 4.14.1
 INSTALL := bin/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test test-fast test-oldest test-spark lint types docs picture browser screens bench \
+.PHONY: demo test test-fast test-oldest test-packages test-spark lint types docs picture browser screens bench \
 	bench-spark clean
 
 demo: .venv/installed
@@ -20,6 +20,11 @@ test-fast: .venv/tested
 # With the oldest version of everything that pyproject.toml allows.
 test-oldest: .venv/oldest/tested browser
 	.venv/oldest/bin/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder --max-worker-restart 0 --ignore tests/repository/packaging/test_wheel.py
+
+# Crawls beside the packages of docs/howto/other-packages.md; a server of Redis is used if there is one.
+test-packages: .venv/tested
+	.venv/$(INSTALL) --group packages
+	$(BIN)/python -m pytest tests/ecosystem
 
 test-spark: .venv/spark
 	$(BIN)/python -m pytest tests/bulk/test_spark.py

@@ -26,7 +26,8 @@ settings.load_profile("any machine")
 # Folders and modules by what their tests do. A fixture says it for tests elsewhere.
 _MARKERS = {
     "crawl": (
-        *("cli/test_bulk_command.py", "extraction/test_workers.py", "hostile/test_crawls.py"),
+        *("cli/test_bulk_command.py", "ecosystem/", "extraction/test_workers.py"),
+        "hostile/test_crawls.py",
         *("peers/test_libraries.py", "plugin/faults/", "plugin/projects/"),
         *("repository/docs/test_how_to.py", "repository/packaging/test_wheel.py"),
         "repository/test_crawler.py",

@@ -1,0 +1,1 @@
+"""Crawls beside other packages, each skipped where its package is not installed."""
