@@ -43,7 +43,7 @@ def test_the_examples_of_the_page_run(
         for example in examples:
             exec(compile(example, "python.md", "exec"), names)  # noqa: S102 (our documentation)
             printed.append(capsys.readouterr().out)
-    compared, decided, asked, lists, crawled, _ = printed
+    compared, decided, asked, lists, _, crawled, _ = printed
     assert compared == "0.38 of 15 and 15 words\n"
     assert decided.splitlines() == [
         f"new {urls[0]} None",
@@ -54,6 +54,8 @@ def test_the_examples_of_the_page_run(
     assert asked.splitlines()[-1] == f"{urls[0]} has 1 duplicates"
     assert len(names["rows"]) == 2
     assert lists.splitlines()[1] == "[1]"
+    assert names["frame"]["status"].tolist()[:2] == ["new", "exact"]
+    assert names["table"]["status"].to_list() == names["frame"]["status"].tolist()
     assert sorted(crawled.splitlines()) == sorted(
         [f"unchanged {urls[0]}", f"unchanged {urls[1]}", f"skipped {urls[2]}"]
     )
