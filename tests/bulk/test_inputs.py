@@ -10,6 +10,7 @@ import os
 import sys
 from dataclasses import replace
 from datetime import UTC, datetime
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -467,3 +468,11 @@ def test_pages_that_cannot_be_had_are_bad_rows_in_their_place(tmp_path: Path) ->
     assert summary_of(folder, max_bytes=40_000).total == 2
     [(line, reason)] = reasons(folder)
     assert (line, reason) == (2, f"{(folder / 'b.html').as_uri()}: too large")
+
+
+def test_where_pyspark_is_missing_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.startswith("shingling.bulk.spark")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "pyspark", None)
+    with pytest.raises(BulkError, match=r"Spark needs pyspark: .* \(extra spark\)"):
+        import_module("shingling.bulk.spark")

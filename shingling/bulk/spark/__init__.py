@@ -6,6 +6,14 @@ workers pair rows by their keys and measure the pairs, which the driver decides 
 between these steps.
 """
 
-from shingling.bulk.spark.deduplicate import Decided, deduplicate_frame, deduplicate_parquet
+from shingling.errors import BulkError, require
+
+require("spark", "Spark", "pyspark", error=BulkError)
+
+from shingling.bulk.spark.deduplicate import (  # noqa: E402
+    Decided,
+    deduplicate_frame,
+    deduplicate_parquet,
+)
 
 __all__ = ["Decided", "deduplicate_frame", "deduplicate_parquet"]
