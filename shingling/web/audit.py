@@ -21,8 +21,6 @@ FIRST, SHARE = 20, 0.01
 SHOWN = ("duplicates", "looked_at", "wrong", "at_most", "needed", "rows", "next")
 """Names of the values that are data."""
 
-_MAX_WRONG = 100  # of more, nobody asks whether it is less than one in a hundred
-
 
 def _rows(drops: Drops) -> list[Values]:
     return [one._asdict() for one in drops.riskiest]
@@ -54,7 +52,8 @@ class AuditPage(WalkPage[Drops]):
             "looked_at": looked_at,
             "wrong": wrong,
             "at_most": most_wrong(wrong, looked_at) if looked_at else None,
-            "needed": number_needed(wrong, SHARE) if wrong <= _MAX_WRONG else None,
+            # Of more, nobody asks whether it is less than one in a hundred.
+            "needed": number_needed(wrong, SHARE) if wrong <= 100 else None,
             "first": min(FIRST, number),
             "most_wrong": most_wrong,
             **part_of([] if walk is None else walk.rows, query),

@@ -30,7 +30,6 @@ MAX_PERIODS = 60
 BINS = 20
 """Parts of the resemblances from 0 to 1, of the same width."""
 
-MAX_RUNS_COUNTED = 1000
 _ROWS_SHOWN = 20
 
 _SKIPPED = "skipped_"  # what the counts of a run have before a reason
@@ -90,7 +89,7 @@ def count_all(session: Session) -> Values:
     """Values of the overview, which reports are as well. Every page is read, a few times."""
     status = Store(session).status()
     with session.reading() as connection:
-        runs = list_runs(connection, MAX_RUNS_COUNTED)
+        runs = list_runs(connection, 1000)
         sites, learned = (connection.execute(text(one)).all() for one in (_SITES, _LEARNED))
         return {
             "status": status,

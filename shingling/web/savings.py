@@ -25,4 +25,4 @@ def show_savings(session: Session, _: Fields, *, settings: DedupSettings) -> Val
         for site, requests, repeats, rules in found.sites
         for rule in rules
     ]
-    return {**found._asdict(), "rows": rows}
+    return {**found._asdict(), "settings": found.settings, "why": found.why, "rows": rows}
