@@ -28,7 +28,7 @@ from shingling.web.requests import (
 from shingling.web.shown import link
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
     from datetime import datetime
 
     from sqlalchemy import Connection
@@ -193,22 +193,29 @@ def groups(connection: Connection, asked: Asked, after: str = "", limit: int = 5
     query = text(_GROUPS.format(rank=_RANKS[asked.order], where=asked.where))
     values = {**asked.bound, "rank": rank, "original": original, "limit": limit + 1}
     rows = connection.execute(query, values).all()
-    pairs = pages_of(connection, [(row.original_id, row.first) for row in rows[:limit]])
+    known = stored_pages(connection, {one for row in rows for one in (row.original_id, row.first)})
     shown = [
         GroupRow(
-            *pair,
+            known[row.original_id],
+            known[row.first],
             row.size,
             row.lowest,
             row.highest,
             row.reviewed,
             from_seconds(row.last_seen),
-            f"{row.rank!r}_{row.original_id}",
+            _place_of(row),
         )
-        for row, pair in zip(rows, pairs, strict=False)
+        for row in rows[:limit]
+        if row.original_id in known and row.first in known
     ]
-    following = shown[-1].at if len(rows) > limit else None
+    following = _place_of(rows[limit - 1]) if len(rows) > limit else None
     total, number = (rows[0].total, int(rows[0].pairs)) if rows else (0, 0)
     return GroupList(shown, following, total, number)
+
+
+def _place_of(row: Any) -> str:
+    """Where a list goes on behind a group."""
+    return f"{row.rank!r}_{row.original_id}"
 
 
 def _place(after: str) -> tuple[float, int]:
@@ -250,24 +257,17 @@ def members(
     query = text(_MEMBERS.format(where=asked.where, beyond=beside, order=order))
     values = {**asked.bound, "original": original.id, "beyond": beyond, "limit": limit}
     ids = connection.scalars(query, values).all()
-    read = stored_pages(connection, ids)
-    found = [read[one] for one in ids if one in read]
+    known = stored_pages(connection, ids)
+    found = [known[one] for one in ids if one in known]
     made = reviews_of(connection, [(original.url, page.url) for page in found])
     return [*map(PairRow, found, made)]
 
 
 def least_alike(connection: Connection, limit: int) -> list[tuple[StoredPage, StoredPage]]:
     """Read the near-duplicates that are least like their originals, behind these."""
-    found = connection.execute(text(_LEAST_ALIKE), {"limit": limit})
-    return pages_of(connection, [(row.original_id, row.id) for row in found])
-
-
-def pages_of(
-    connection: Connection, pairs: Sequence[tuple[int, int]]
-) -> list[tuple[StoredPage, StoredPage]]:
-    """Originals and duplicates of these ids."""
-    found = stored_pages(connection, {page_id for pair in pairs for page_id in pair})
-    return [(found[a], found[b]) for a, b in pairs if a in found and b in found]
+    found = connection.execute(text(_LEAST_ALIKE), {"limit": limit}).all()
+    known = stored_pages(connection, {one for pair in found for one in pair})
+    return [(known[a], known[b]) for a, b in found if a in known and b in known]
 
 
 def show_groups(session: Session, query: Fields) -> Values:
