@@ -474,5 +474,5 @@ def test_where_pyspark_is_missing_the_extra_is_named(monkeypatch: pytest.MonkeyP
     for name in [name for name in sys.modules if name.startswith("shingling.bulk.spark")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "pyspark", None)
-    with pytest.raises(BulkError, match=r"Spark needs pyspark: .* \(extra spark\)"):
+    with pytest.raises(ImportError, match=r"Spark needs pyspark: .* \(extra spark\)"):
         import_module("shingling.bulk.spark")

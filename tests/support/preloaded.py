@@ -12,7 +12,6 @@ import warnings
 from contextlib import suppress
 
 from shingling import extract, sign
-from shingling.errors import BulkError
 
 _PACKAGES = (
     *("scrapy.commands", "scrapy.downloadermiddlewares", "scrapy.extensions"),
@@ -30,7 +29,7 @@ _MODULES = (
 
 
 def _load(name: str) -> None:
-    with suppress(ImportError, BulkError):  # not every environment has all of them
+    with suppress(ImportError):  # not every environment has all of them
         module = importlib.import_module(name)
         for found in pkgutil.iter_modules(getattr(module, "__path__", ())):
             # Migrations can only be imported while Alembic runs them.

@@ -6,14 +6,11 @@ workers pair rows by their keys and measure the pairs, which the driver decides 
 between these steps.
 """
 
-from shingling.errors import BulkError, require
+try:
+    import pyspark  # noqa: F401 (says which extra is missing)
+except ImportError as error:
+    raise ImportError("Spark needs pyspark: pip install pyspark (extra spark)") from error
 
-require("spark", "Spark", "pyspark", error=BulkError)
-
-from shingling.bulk.spark.deduplicate import (  # noqa: E402
-    Decided,
-    deduplicate_frame,
-    deduplicate_parquet,
-)
+from shingling.bulk.spark.deduplicate import Decided, deduplicate_frame, deduplicate_parquet
 
 __all__ = ["Decided", "deduplicate_frame", "deduplicate_parquet"]
