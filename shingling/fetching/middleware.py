@@ -196,7 +196,8 @@ class FetchMiddleware:
                 self._counts.add("would_lose")
             if not skip.explore:
                 return  # it is only observed
-        self._counts.add("learned_from")
+        if page.signature is not None:
+            self._counts.add("learned_from")
         self._unlearn(learner.note(page, skip))
         for url in learner.refetches():
             if self._has_ended or not self._notes.start(partial(self._refetch, url), 0, url):

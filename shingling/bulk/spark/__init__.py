@@ -9,7 +9,7 @@ between these steps.
 try:
     import pyspark  # noqa: F401 (says which extra is missing)
 except ImportError as error:
-    raise ImportError("Spark needs pyspark: pip install pyspark (extra spark)") from error
+    raise ModuleNotFoundError("Spark needs pyspark: pip install pyspark (extra spark)") from error
 
 from shingling.bulk.spark.deduplicate import Decided, deduplicate_frame, deduplicate_parquet
 

@@ -46,6 +46,7 @@ def split(url: str) -> Parts | None:
         return None
     address, _, query = rest.partition("?")
     host, _, path = address.partition("/")
+    host = host.lower().removesuffix(_DEFAULT_PORTS[scheme])
     if not host or "@" in host or " " in url:
         return None
     if path.count("/") >= MAX_SEGMENTS or path.count(";") > MAX_PATH_PARAMETERS:
@@ -54,7 +55,7 @@ def split(url: str) -> Parts | None:
         return None
     return Parts(
         scheme,
-        host.lower().removesuffix(_DEFAULT_PORTS[scheme]),
+        host,
         tuple(filter(None, path.split("/"))),
         not path or path.endswith("/"),
         tuple(filter(None, query.split("&"))),
