@@ -212,7 +212,8 @@ def tables_in_a_notebook(hands: Hands) -> bool:
     """Without the server."""
     hands.keys += 1
     with Store.open(hands.store, create=False) as store:
-        return all("<table>" in one._repr_html_() for one in (store, store.groups()))
+        shown: tuple[Any, ...] = store, store.groups()
+        return all("<table>" in one._repr_html_() for one in shown)
 
 
 JOBS: tuple[Callable[[Hands], bool], ...] = (
