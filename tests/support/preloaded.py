@@ -45,3 +45,11 @@ with warnings.catch_warnings():
 # The tables of letters are made at the first text, which takes half a second.
 sign("A text")
 extract("<p>A text")
+
+_SECONDS = 300
+# On a slow machine, too, a page that is served waits until all is counted, and nothing is kept.
+for _name in ("audit", "store_threads", "threshold"):
+    with suppress(ImportError):
+        vars(importlib.import_module(f"shingling.web.{_name}")).update(
+            PATIENCE=_SECONDS, _QUICK=_SECONDS
+        )
