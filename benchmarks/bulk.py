@@ -26,7 +26,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import shutil
 import subprocess
 import sys
@@ -38,7 +37,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks.bulk_peers import PEERS, THRESHOLD
 from benchmarks.data import data_folder
-from benchmarks.processes import memory_of
+from benchmarks.processes import cpu_of, memory_of
 from benchmarks.report import Target, chosen, number, options_of, show
 from benchmarks.splice import Splicer
 from shingling.bulk import Options, deduplicate
@@ -108,25 +107,21 @@ def run(name: str, file: Path, folder: Path) -> dict[str, float]:
     else:
         command = [sys.executable, "-m", "benchmarks.bulk", "--contestant", name]
         command += ["--file", str(file), "--folder", str(out)]
-    began, cpu, peak = time.perf_counter(), _cpu_of_children(), 0.0
+    began, peak = time.perf_counter(), 0.0
+    cpu: dict[int, float] = {}  # of each process, as last seen: not all are waited for
     with (folder / f"{name}.log").open("wb") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log)
         while process.poll() is None:
             peak = max(peak, memory_of(process.pid))
+            cpu |= cpu_of(process.pid)
             time.sleep(_LOOK)
     if process.returncode:
         raise SystemExit(f"{name} failed:\n" + (folder / f"{name}.log").read_text("utf-8")[-3000:])
     return {
         "seconds": time.perf_counter() - began,
-        "CPU s": _cpu_of_children() - cpu,
+        "CPU s": sum(cpu.values()),
         "peak MB": peak,
     }
-
-
-def _cpu_of_children() -> float:
-    """Return CPU seconds of the processes that ended, and of theirs."""
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
 
 
 def judge(splicer: Splicer, rows: int, kept: Iterable[str]) -> tuple[float, int]:

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -46,15 +47,28 @@ def stats_of(log: str) -> dict[str, float]:
 def memory_of(pid: int | None = None) -> float:
     """Return MB of a process (this one) and of all below it; pages that they share count once."""
     used = 0
-    try:
-        own = psutil.Process(pid)
-        processes = [own, *own.children(recursive=True)]
-    except psutil.NoSuchProcess:
-        return 0.0
-    for process in processes:
+    for process in _family(pid):
         try:
             memory = process.memory_full_info()
         except psutil.Error:  # it is gone
             continue
         used += getattr(memory, "pss", memory.rss)
     return used / 1e6
+
+
+def cpu_of(pid: int) -> dict[int, float]:
+    """Return CPU seconds of a process and of all below it that run now, by their numbers."""
+    used = {}
+    for process in _family(pid):
+        with suppress(psutil.Error):  # it is gone
+            times = process.cpu_times()
+            used[process.pid] = times.user + times.system
+    return used
+
+
+def _family(pid: int | None) -> list[psutil.Process]:
+    try:
+        own = psutil.Process(pid)
+        return [own, *own.children(recursive=True)]
+    except psutil.NoSuchProcess:
+        return []
