@@ -60,8 +60,8 @@ def serve(
             timeout_graceful_shutdown=_SECONDS_FOR_LAST_ANSWERS,
         )
         address = f"{proxy.origin or f'http://{_in_url(host)}:{port}'}{proxy.root}/"
-        announce(link(address, {TOKEN_PARAMETER: access.token}))
         try:
+            announce(link(address, {TOKEN_PARAMETER: access.token}))
             uvicorn.Server(config).run(sockets=[listening])
         except KeyboardInterrupt:  # that is how it is ended
             pass

@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote, urlencode, urlsplit
 
 import pytest
+from scrapy.settings import Settings
 
 from shingling import Store
+from shingling.plugin.settings import DedupSettings
 from shingling.web.guard import CONTENT_SECURITY_POLICY, Proxy
-from shingling.web.serving import access_at
+from shingling.web.serving import access_at, serve
 from shingling.web.shown import cut, visible, web_link
+from shingling.web.store_threads import StoreThreads
 from tests.support.processes import PATIENCE
 from tests.support.stores import originals, url_of
 from tests.web.conftest import serving
@@ -266,3 +269,19 @@ def test_a_review_is_undone_and_not_written_over(file: Path, tmp_path: Path) -> 
         assert reviewed(served.store) == set()
         assert originals(served.store) == before
         assert ask(served, "/undo", undo)[0] == 409  # it is undone already
+
+
+def test_a_server_that_is_interrupted_as_soon_as_it_says_its_address_ends_quietly(
+    tmp_path: Path,
+) -> None:
+    stores = StoreThreads(f"sqlite:///{tmp_path / 'dedup.db'}", None)
+    told: list[str] = []
+
+    def announce(address: str) -> None:
+        told.append(address)
+        raise KeyboardInterrupt
+
+    settings = DedupSettings.from_settings(Settings())
+    serve(stores, ("127.0.0.1", 0), announce, settings=settings, proxy=Proxy())
+    assert len(told) == 1
+    assert stores._stopped.is_set()
