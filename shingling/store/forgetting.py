@@ -12,7 +12,8 @@ from shingling.store.decide.batch import Batch
 from shingling.store.decide.write import delete_rows, write_batch
 from shingling.store.model import DAY
 from shingling.store.schema.rows import GONE, key_of
-from shingling.store.schema.tables import chunked, pages, site_blocks, url_rules
+from shingling.store.schema.tables import chunked, pages, select_in, site_blocks, url_rules
+from shingling.store.urls import site_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,6 +24,11 @@ if TYPE_CHECKING:
     from shingling.store.session import Session
 
 _LEARNED = (site_blocks, url_rules)  # templates, and rules on URLs
+_MEMBERS = "SELECT original_id, id FROM pages WHERE original_id {}"
+# With the runs, the primary key is used.
+_VERDICTS = "SELECT count(*) FROM verdicts WHERE run_id IN (SELECT id FROM runs) AND page_id {}"
+_TEMPLATES = "SELECT count(DISTINCT site) FROM site_blocks WHERE site {}"
+_URL_RULES = "SELECT count(*) FROM url_rules WHERE site {}"
 _MAX_REMOVED_AT_ONCE = 10_000  # pages removed in one transaction
 
 
@@ -71,6 +77,9 @@ class Chosen(NamedTuple):
             queries += [select(one.c.site).where(one.c.site == self.site) for one in _LEARNED]
         with session.reading() as connection:
             found = {site for query in queries for site in connection.scalars(query)}
+            # Rules on URLs tell the ports of a host apart, pages do not.
+            with_rules = connection.scalars(select(url_rules.c.site).distinct())
+            found |= {site for site in with_rules if site_of(f"http://{site}") in found}
         return sorted(filter(None, found))
 
     def ids(self, session: Session) -> list[int]:
@@ -85,6 +94,34 @@ class Chosen(NamedTuple):
             for one in conditions:
                 found.update(map(tuple, connection.execute(query.where(one))))
         return [page_id for _, page_id in sorted(found)]
+
+
+def count_removed(session: Session, chosen: Chosen) -> dict[str, int]:
+    """Count what `forget` would remove, by name.
+
+    Names are `pages`, the `verdicts` of runs on them, `whole_groups`, `replaced_originals`, whose
+    place a duplicate takes, `templates`, and `url_rules`: one for each path that a rule was counted
+    below.
+    """
+    ids, sites = chosen.ids(session), chosen.sites(session)
+    leaving = {*ids}
+    is_outlived: dict[int, bool] = {}  # by a duplicate, for each original that has any
+    with session.reading() as connection:
+
+        def count(query: str, values: Sequence[int] | Sequence[str]) -> int:
+            return sum(number for (number,) in select_in(connection, query, values))
+
+        for original, page_id in select_in(connection, _MEMBERS, ids):
+            is_outlived[original] = is_outlived.get(original, False) or page_id not in leaving
+        replaced = sum(is_outlived.values())
+        return {
+            "pages": len(ids),
+            "verdicts": count(_VERDICTS, ids),
+            "whole_groups": len(is_outlived) - replaced,
+            "replaced_originals": replaced,
+            "templates": count(_TEMPLATES, sites),
+            "url_rules": count(_URL_RULES, sites),
+        }
 
 
 def forget(session: Session, chosen: Chosen, rules: Rules | None = None) -> int:

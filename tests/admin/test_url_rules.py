@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from sqlalchemy import insert
+
 from shingling import Page, Store
 from shingling.fetching.learning import RuleCounts
 from shingling.fetching.stored_rules import read_rules, save
 from shingling.store.forgetting import Chosen, forget
+from shingling.store.schema.tables import site_blocks
+from tests.support.commands import dedup_command
 from tests.support.pages import article
-from tests.support.stores import execute, session_of, url_of
+from tests.support.stores import all_rows, execute, originals, session_of, url_of
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import pytest
 
 SITE = "example.org"
 SID = "drop-parameter sid"
@@ -99,3 +105,54 @@ def test_where_an_original_of_a_run_is_forgotten_its_duplicate_takes_its_place(
     forget(session_of(store), Chosen(run=bad.id))
     found = {page.url: page.original for page in store.pages()}
     assert found == {f"https://{SITE}/b": None, f"https://{SITE}/c": f"https://{SITE}/b"}
+
+
+def test_a_dry_run_counts_what_a_run_removes(
+    store: Store, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good, bad, later = (store.start_run(name) for name in ("good", "bad", "good"))
+    poisoned = "https://poisoned.example"
+    store.check([Page(f"https://{SITE}/original", article(1))], run=good)
+    store.check(
+        [
+            Page(f"{poisoned}/duplicate", article(1)),
+            Page(f"{poisoned}/replaced", article(2)),
+            *(Page(f"{poisoned}/whole/{one}", article(3)) for one in range(3)),
+            Page(f"{poisoned}/alone", article(4)),
+        ],
+        run=bad,
+    )
+    copies = [Page(f"https://{SITE}/copy/{one}", article(2)) for one in range(2)]
+    store.check([*copies, Page(f"{poisoned}/alone", article(4))], run=later)
+    session = session_of(store)
+    learned = ["poisoned.example", "poisoned.example:8080", "good.example"]
+    save(session, [counts(change, site=name) for name in learned for change in (SID, "sort")])
+    blocks = insert(site_blocks).values([{"site": learned[0], "entries": b"x"}] * 2)
+    session.database.write(lambda connection: connection.execute(blocks))
+    command = ("forget", "--run", str(bad.id))
+    before, stood = all_rows(file), originals(url_of(file))
+
+    def run(*options: str) -> Any:
+        return dedup_command(monkeypatch, *command, *options, DEDUP_STORE_URL=url_of(file))
+
+    tried = run("--dry-run").out
+    assert tried == (
+        "6 pages, 7 verdicts, 1 whole group, 1 replaced original, 1 template, 4 URL rules"
+        " would be forgotten: nothing was changed (--dry-run)\n"
+    )
+    counted = run("--dry-run", "--json").json()
+    assert all_rows(file) == before
+    assert counted.pop("dry_run")
+    assert run("--yes", "--json").json() == counted
+    now = all_rows(file)
+    gone = {name: len(rows) - len(now[name]) for name, rows in before.items()}
+    assert counted["forgotten"] == gone["pages"] == gone["texts"] == 6
+    assert counted["verdicts"] == gone["verdicts"] == 7
+    assert counted["url_rules"] == gone["url_rules"] == 4
+    assert (counted["templates"], gone["site_blocks"]) == (1, 2)
+    stands = originals(url_of(file))
+    lost = {original for original in stood.values() if original and original not in stands}
+    replaced = {stood[url] for url in stands} & lost
+    assert counted["replaced_originals"] == len(replaced) == 1
+    assert counted["whole_groups"] == len(lost - replaced) == 1
+    assert run("--yes").out == "nothing was forgotten\n"

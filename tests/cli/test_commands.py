@@ -144,14 +144,15 @@ def test_list_filters(dedup: Any, options: list[str], paths: list[str]) -> None:
 
 def test_forget_asks_and_promotes_the_oldest_duplicate(dedup: Any) -> None:
     refused = dedup("forget", "https://a.example/1", stdin=b"n\n")
-    asked = "Remove 1 page from the store? [y/N] "
+    what = "1 page, 1 verdict, 1 replaced original"
+    asked = f"Remove {what} from the store? [y/N] "
     assert refused == (1, "nothing was forgotten\n", asked)
     tried = dedup("forget", "https://a.example/1", "--dry-run")
-    assert tried == (0, "1 page would be forgotten: nothing was changed (--dry-run)\n", "")
-    assert dedup("forget", "https://a.example/1", stdin=b"y\n").out.endswith("1 page forgotten\n")
+    assert tried == (0, f"{what} would be forgotten: nothing was changed (--dry-run)\n", "")
+    assert dedup("forget", "https://a.example/1", stdin=b"y\n").out.endswith(f"{what} forgotten\n")
     (group,) = dedup("groups", "--json").json()
     assert group["original"]["url"] == "https://www.b.example/2"
-    assert dedup("forget", "--run", "1", "--yes", "--json").json() == {"forgotten": 3}
+    assert dedup("forget", "--run", "1", "--yes", "--json").json()["forgotten"] == 3
     assert dedup("status", "--json").json()["pages"] == 0
 
 

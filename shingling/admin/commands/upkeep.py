@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scrapy.exceptions import UsageError
 
@@ -119,22 +119,25 @@ def _prune(options: CommandOptions) -> int:
 
 
 def _remove(options: CommandOptions, chosen: Chosen, done: str) -> int:
-    from shingling.store.forgetting import forget
+    from shingling.store.forgetting import count_removed, forget
 
     with open_session(options) as session:
-        number, sites = len(chosen.ids(session)), len(chosen.sites(session))
-        what = counted(number, "page")
-        if sites:
-            what += f", and what was learned of {counted(sites, 'site')}"
-        is_any = bool(number or sites)
+        numbers = count_removed(session, chosen)
+        listed = [
+            counted(number, name.replace("url", "URL").replace("_", " ").removesuffix("s"))
+            for name, number in numbers.items()
+            if number
+        ]
+        what, is_any = ", ".join(listed) or "0 pages", bool(listed)
         if is_any and not options.dry_run:
             is_any = confirmed(options, f"Remove {what} from the store?")
             if is_any:
                 forget(session, chosen, rules_for(session, options))
-    as_json: dict[str, Any] = {done: number if is_any else 0}
+    pages = numbers.pop("pages")
+    as_json = {done: pages, **numbers} if is_any else {done: 0}
     line = f"{what} {done}" if is_any else f"nothing was {done}"
     if options.dry_run:
-        as_json |= {"sites": sites, "dry_run": True}
+        as_json["dry_run"] = True
         line = f"{what} would be {done}: nothing was changed (--dry-run)"
     return print_result(options, as_json, line, found=is_any)
 
@@ -227,7 +230,7 @@ COMMANDS = (
                 help="pages that were last seen DAYS days ago or earlier",
             ),
             option("--site", type=text, help="only pages of a host, without www."),
-            *yes_options("how many pages would be removed"),
+            *yes_options("how much would be removed"),
         ),
         run=_prune,
     ),
