@@ -300,7 +300,9 @@ def _page(
     assert response.request is not None
     _, requested = asked_for(response.request)
     shows = response.url if seen.items else None
-    if seen.items == 1 and verdict.is_duplicate:
+    if response.status != HTTPStatus.OK:
+        shows = f"an error: {response.status}"
+    elif seen.items == 1 and verdict.is_duplicate:
         shows = verdict.original
     return FetchedPage(
         url=response.url,

@@ -16,6 +16,7 @@ from scrapy.http.request import NO_CALLBACK
 
 from shingling.fetching.learning import MAX_LINKS, site_name
 from shingling.fetching.learning.parts import split
+from shingling.fetching.learning.recent import Table
 from shingling.plugin.items.carried import carries_data
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ _FROM_ELSEWHERE = "dedup_from_elsewhere"
 _FOUND_ON = "dedup_found_on"
 _MAX_LINK_CHARS = 2_000
 _SITEMAPS = (".xml", ".xml.gz")
+
+_linked = Table(16)  # paths and folders that sites link to themselves: 65,536 in 1 MB
 
 
 def mark(request: Request, page: Response) -> None:
@@ -38,18 +41,28 @@ def mark(request: Request, page: Response) -> None:
     request.meta[_MARK] = _state(request)
     is_own = site_name(page.url) == site_name(request.url)
     request.meta[_FOUND_ON] = page.url if is_own else ""
-    if is_own and not _has_parameters_from_elsewhere(request.url, page):
-        request.meta.pop(_FROM_ELSEWHERE, None)
-    else:
-        request.meta[_FROM_ELSEWHERE] = True
+    is_made_up = not is_own or _repeats_what_is_made_up(request.url, page)
+    request.meta[_FROM_ELSEWHERE] = is_made_up
+    parts = split(request.url)
+    if parts and not is_made_up:
+        for path in (parts.segments, parts.segments[:-1]):
+            _linked.put(hash((site_name(request.url), path)), 1)
 
 
-def _has_parameters_from_elsewhere(url: str, page: Response) -> bool:
-    """Whether a URL repeats a parameter of its page that another site may have made up."""
+def _repeats_what_is_made_up(url: str, page: Response) -> bool:
+    """Whether a URL repeats a part of its page's URL that another site may have made up.
+
+    A page may write parameters of its URL into its links. A relative link repeats its folders,
+    which are not made up if the site has linked to them elsewhere.
+    """
     if page.request is None or not is_from_elsewhere(page.request):
         return False
     own, made_up = split(url), split(page.url)
-    return not own or not made_up or not {*made_up.query}.isdisjoint(own.query)
+    if not own or not made_up or not {*made_up.query}.isdisjoint(own.query):
+        return True
+    pairs = zip(own.segments, made_up.segments, strict=False)
+    repeated = tuple(one for one, other in pairs if one == other)
+    return bool(repeated) and _linked.get(hash((site_name(url), repeated))) is None
 
 
 def is_from_elsewhere(request: Request) -> bool:

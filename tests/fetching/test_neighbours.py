@@ -27,12 +27,22 @@ class Spider(SitemapSpider):
         if self.sitemap:
             yield scrapy.Request(self.sitemap, self._parse_sitemap)
 
+    handle_httpstatus_list = [404, 500]
+
     def parse(self, response):
-        for href in response.css("a::attr(href), link[rel=canonical]::attr(href)").getall():
-            yield response.follow(href)
+        for header in response.headers.getlist("Link"):
+            yield response.follow(header.decode().strip("<>"))
+        for name in ("a::attr(href)", "link::attr(href)", "iframe::attr(src)", "item > link::text"):
+            for href in response.css(name).getall():
+                yield response.follow(href)
+        for form in response.css("form"):
+            yield scrapy.FormRequest.from_response(response)
 """
 
-WAYS = ("link", "redirect", "refresh", "open", "echo", "canonical", "sitemap")
+WAYS = (
+    *("link", "redirect", "refresh", "open", "echo", "canonical", "sitemap", "folder", "missing"),
+    *("broken", "header", "base", "frame", "feed", "scheme", "port", "back", "form"),
+)
 ARTICLES, STORIES = range(3), range(2)
 
 
@@ -44,7 +54,8 @@ class Victim(dict[str, Answer]):
     """Articles, each under its own path; the parameter `story` says nothing there.
 
     `/go` redirects to any of its pages. Pages that are called `echo` write the query of their URL
-    into a link. `/own` links to all of it.
+    into a link. The folder of `folder` may have any name; its pages have relative links. `/own`
+    links to all of it.
     """
 
     def get(self, path: str, default: Any = None) -> Any:
@@ -56,13 +67,19 @@ class Victim(dict[str, Answer]):
             urls = [target(way, one, two) for way, one, two in product(WAYS, ARTICLES, STORIES)]
             menu = "".join(f'<a href="{url}">a</a>' for url in urls)
             return Answer(html(article(1), "Own", menu).encode())
+        if name.startswith("folder/"):
+            name = name.rpartition("/")[2]
         number = sum(map(ord, name))
+        if name.startswith("list"):
+            return Answer(html(article(number), name, f'<a href="more-{name}">more</a>').encode())
         menu = f'<a href="/more-{name}?{parts.query}">more</a>' if name.startswith("echo") else ""
         return Answer(html(article(number), name, menu).encode())
 
 
 def target(way: str, one: int, two: int) -> str:
     """Path of a page of the victim."""
+    if way == "folder":
+        return f"/folder/story{two}/list{one}"
     return f"/{way}-{one}?story={two}"
 
 
@@ -72,6 +89,7 @@ class Neighbour(dict[str, Answer]):
     def __init__(self, victim: str) -> None:
         super().__init__()
         numbers = count()
+        items: list[str] = []
         menu: list[str] = []
         sitemap: list[str] = []
         for way, one, two in product(WAYS, ARTICLES, STORIES):
@@ -87,11 +105,38 @@ class Neighbour(dict[str, Answer]):
             elif way == "sitemap":
                 sitemap.append(f"<url><loc>{url}</loc></url>")
                 continue
+            elif way in ("missing", "broken"):
+                body = f'<html><body><a href="{url}">a</a></body></html>'.encode()
+                self[own] = Answer(body, status=404 if way == "missing" else 500)
+            elif way == "header":
+                self[own] = Answer(b"<p>a</p>", headers={"Link": f"<{url}>"})
+            elif way == "base":
+                head = f'<base href="{victim}/">'
+                body = f'<a href="{target(way, one, two)[1:]}">a</a>'
+                self[own] = Answer(f"<html><head>{head}</head><body>{body}</body></html>".encode())
+            elif way == "frame":
+                self[own] = Answer(
+                    f'<html><body><iframe src="{url}"></iframe></body></html>'.encode()
+                )
+            elif way == "feed":
+                items.append(f"<item><link>{url}</link></item>")
+                continue
+            elif way == "scheme":
+                own = url.removeprefix("http:")
+            elif way == "port":
+                own = url.replace("http://127.0.0.1:", "HTTP://127.0.0.1:0")
+            elif way == "back":  # it leaves the victim's site, and comes back
+                self[own] = _moved(f"{victim}/go?to={quote(url, safe='/:?=')}")
+            elif way == "form":
+                form = f'<form action="{url.partition("?")[0]}"><input name="story" value="{two}">'
+                self[own] = Answer(f"<html><body>{form}</form></body></html>".encode())
             elif way == "open":
                 own = f"{victim}/go?to={quote(target(way, one, two), safe='/?=')}"
             else:
                 own = url
             menu.append(f'<a href="{own}">a</a>')
+        self["/feed"] = Answer(f"<rss>{''.join(items)}</rss>".encode(), "text/xml")
+        menu.append('<a href="/feed">a</a>')
         self["/"] = Answer(html(article(2), "Links", "".join(menu)).encode())
         self["/sitemap.xml"] = Answer(f"<urlset>{''.join(sitemap)}</urlset>".encode(), "text/xml")
 
@@ -112,7 +157,7 @@ def test_what_another_server_of_the_host_leads_to_teaches_nothing(
     store = str(project.folder / "dedup.db")
     found = project.dedup("rules", _name(victim), "--all", "--store", store)["rules"]
     assert {rule["change"] for rule in found if rule["agreed"]} == (
-        {"drop-parameter story"} if is_own else set()
+        {"drop-parameter story", "exchange-segment story1 story0"} if is_own else set()
     )
 
 

@@ -22,7 +22,9 @@ from scrapy.settings import Settings
 from shingling import Addon, RepeatedPage
 from shingling.errors import SettingsError
 from shingling.fetching.counting import lost
+from shingling.fetching.learning import MAX_LINKS, site_name
 from shingling.fetching.requests import (
+    Yielded,
     asked_for,
     is_from_elsewhere,
     mark,
@@ -86,6 +88,57 @@ def test_what_a_page_repeats_of_a_url_that_another_site_has_made_up_is_made_up()
         request = Request(f"https://example.org/b?{query}")
         mark(request, there)
         assert is_from_elsewhere(request) is is_made_up
+
+
+def test_a_folder_that_another_site_has_made_up_is_made_up_until_the_site_links_to_it() -> None:
+    there = page("https://wiki.example/wiki/made/a", meta={"dedup_from_elsewhere": True})
+
+    def is_made_up(path: str, found_on: Response = there) -> bool:
+        request = Request(f"https://wiki.example{path}")
+        mark(request, found_on)
+        return is_from_elsewhere(request)
+
+    assert is_made_up("/wiki/made/b")
+    assert is_made_up("/wiki/c")
+    assert not is_made_up("/blog/made/b")
+    assert not is_made_up("/")
+    assert not is_made_up("/wiki/d", page("https://wiki.example/"))
+    assert not is_made_up("/wiki/c")
+    assert is_made_up("/wiki/made/b")
+    assert is_made_up("/wiki/made/a/b")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://VICTIM.example/",
+        "https://victim.example:443/",
+        "https://www.victim.example/",
+        "https://ｖictim.example/",
+        "https://victim.example:/",
+        r"https://victim.example\@evil.example/",
+    ],
+)
+def test_a_host_is_one_site_however_it_is_written(url: str) -> None:
+    assert site_name(Request(url).url) == "victim.example"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://victim.example./",
+        "https://victim.example:8080/",
+        "https://victim.example:80/",
+        "https://victim.example@evil.example/",
+        "https://victim.example.evil.example/",
+        "https://xn--vctim-1va.example/",
+        "https://[::1]/",
+    ],
+)
+def test_another_host_or_port_is_another_site(url: str) -> None:
+    request = Request("https://victim.example/a?sid=1")
+    mark(request, page(url))
+    assert is_from_elsewhere(request)
 
 
 def test_only_what_a_callback_has_asked_for_may_be_skipped() -> None:
@@ -438,3 +491,11 @@ def test_observe_skips_nothing_and_tells_how_often_that_would_have_lost_a_page(
     seen, _, log = crawl(project, site, "observe", url, *FEWER, items=0)
     lost = int(seen.get("dedup/fetch/would_lose", 0)) + int(seen["dedup/fetch/unlearned"])
     assert lost >= 1
+
+
+def test_of_an_error_page_with_many_links_two_hundred_are_kept() -> None:
+    address = "https://example.org/gone"
+    seen = Yielded(Response(address, status=404, request=Request(address)))
+    for number in range(1000):
+        seen.add(Request(f"https://example.org/{number}"))
+    assert len(seen.links) == MAX_LINKS

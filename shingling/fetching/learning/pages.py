@@ -14,7 +14,7 @@ MAX_LINKS = 200
 
 @dataclass(frozen=True, slots=True)
 class FetchedPage:
-    """A page that was fetched with status 200, and what its callback asked for.
+    """A page that was fetched, and what its callback asked for; only its links if it is an error.
 
     Args:
         url: final URL of the response.
@@ -28,8 +28,8 @@ class FetchedPage:
         is_from_elsewhere: whether another site has had a part in its URL. It may be made up, and
             speaks for no change.
         found_on: URL of the page of its site that has asked for it, if one has.
-        shows: URL of the page that its item stands for, its own or its original's; None if it has
-            no item.
+        shows: URL of the page that its item stands for, its own or its original's; an error page
+            shows its status; None if it has no item.
     """
 
     url: str
