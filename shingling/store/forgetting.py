@@ -24,11 +24,6 @@ if TYPE_CHECKING:
     from shingling.store.session import Session
 
 _LEARNED = (site_blocks, url_rules)  # templates, and rules on URLs
-_MEMBERS = "SELECT original_id, id FROM pages WHERE original_id {}"
-# With the runs, the primary key is used.
-_VERDICTS = "SELECT count(*) FROM verdicts WHERE run_id IN (SELECT id FROM runs) AND page_id {}"
-_TEMPLATES = "SELECT count(DISTINCT site) FROM site_blocks WHERE site {}"
-_URL_RULES = "SELECT count(*) FROM url_rules WHERE site {}"
 _MAX_REMOVED_AT_ONCE = 10_000  # pages removed in one transaction
 
 
@@ -100,27 +95,33 @@ def count_removed(session: Session, chosen: Chosen) -> dict[str, int]:
     """Count what `forget` would remove, by name.
 
     Names are `pages`, the `verdicts` of runs on them, `whole_groups`, `replaced_originals`, whose
-    place a duplicate takes, `templates`, and `url_rules`: one for each path that a rule was counted
-    below.
+    place a duplicate takes, `templates`, and `rules` on URLs, one for each path that a rule was
+    counted below.
     """
     ids, sites = chosen.ids(session), chosen.sites(session)
     leaving = {*ids}
-    is_outlived: dict[int, bool] = {}  # by a duplicate, for each original that has any
     with session.reading() as connection:
 
-        def count(query: str, values: Sequence[int] | Sequence[str]) -> int:
+        def count(query: str, values: Sequence[object]) -> int:
             return sum(number for (number,) in select_in(connection, query, values))
 
-        for original, page_id in select_in(connection, _MEMBERS, ids):
-            is_outlived[original] = is_outlived.get(original, False) or page_id not in leaving
-        replaced = sum(is_outlived.values())
+        members = [
+            *select_in(connection, "SELECT original_id, id FROM pages WHERE original_id {}", ids)
+        ]
+        replaced = {original for original, page_id in members if page_id not in leaving}
+        whole = {original for original, _ in members} - replaced
         return {
             "pages": len(ids),
-            "verdicts": count(_VERDICTS, ids),
-            "whole_groups": len(is_outlived) - replaced,
-            "replaced_originals": replaced,
-            "templates": count(_TEMPLATES, sites),
-            "url_rules": count(_URL_RULES, sites),
+            "verdicts": count(
+                # With the runs, the primary key is used.
+                "SELECT count(*) FROM verdicts"
+                " WHERE run_id IN (SELECT id FROM runs) AND page_id {}",
+                ids,
+            ),
+            "whole_groups": len(whole),
+            "replaced_originals": len(replaced),
+            "templates": count("SELECT count(DISTINCT site) FROM site_blocks WHERE site {}", sites),
+            "rules": count("SELECT count(*) FROM url_rules WHERE site {}", sites),
         }
 
 

@@ -137,7 +137,7 @@ def test_a_dry_run_counts_what_a_run_removes(
 
     tried = run("--dry-run").out
     assert tried == (
-        "6 pages, 7 verdicts, 1 whole group, 1 replaced original, 1 template, 4 URL rules"
+        "6 pages, 7 verdicts, 1 whole group, 1 replaced original, 1 template, 4 rules"
         " would be forgotten: nothing was changed (--dry-run)\n"
     )
     counted = run("--dry-run", "--json").json()
@@ -148,7 +148,7 @@ def test_a_dry_run_counts_what_a_run_removes(
     gone = {name: len(rows) - len(now[name]) for name, rows in before.items()}
     assert counted["forgotten"] == gone["pages"] == gone["texts"] == 6
     assert counted["verdicts"] == gone["verdicts"] == 7
-    assert counted["url_rules"] == gone["url_rules"] == 4
+    assert counted["rules"] == gone["url_rules"] == 4
     assert (counted["templates"], gone["site_blocks"]) == (1, 2)
     stands = originals(url_of(file))
     lost = {original for original in stood.values() if original and original not in stands}

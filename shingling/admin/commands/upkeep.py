@@ -124,7 +124,7 @@ def _remove(options: CommandOptions, chosen: Chosen, done: str) -> int:
     with open_session(options) as session:
         numbers = count_removed(session, chosen)
         listed = [
-            counted(number, name.replace("url", "URL").replace("_", " ").removesuffix("s"))
+            counted(number, name.replace("_", " ").removesuffix("s"))
             for name, number in numbers.items()
             if number
         ]
@@ -133,8 +133,7 @@ def _remove(options: CommandOptions, chosen: Chosen, done: str) -> int:
             is_any = confirmed(options, f"Remove {what} from the store?")
             if is_any:
                 forget(session, chosen, rules_for(session, options))
-    pages = numbers.pop("pages")
-    as_json = {done: pages, **numbers} if is_any else {done: 0}
+    as_json = {done: numbers.pop("pages"), **numbers} if is_any else {done: 0}
     line = f"{what} {done}" if is_any else f"nothing was {done}"
     if options.dry_run:
         as_json["dry_run"] = True

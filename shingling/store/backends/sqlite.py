@@ -192,10 +192,9 @@ class SqliteDatabase(Database):
 
         def once() -> None:
             with self.engine.connect() as connection:
-                raw = connection.connection.driver_connection
-                assert raw is not None
-                raw.execute("VACUUM").close()
-                raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").close()
+                # In no transaction: what SQLAlchemy has begun is ended.
+                for statement in ("COMMIT", "VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"):
+                    connection.exec_driver_sql(statement).close()
 
         with self._named_errors():
             retried(once)
@@ -212,7 +211,7 @@ class SqliteDatabase(Database):
             return f"damaged ({message}): restore a backup, or use another DEDUP_STORE_URL"
         if "malformed" in message or "locate column" in message:
             return f"damaged ({message}): restore a backup"
-        if message == "unable to open database file":
+        if message in ("unable to open database file", "attempt to write a readonly database"):
             return f"{message}: it, or its folder, cannot be written"
         return "not a SQLite database" if message == "file is not a database" else message
 

@@ -244,7 +244,7 @@ def test_a_store_is_not_made_where_it_must_exist(file: Path, there: bool) -> Non
 
 READ_ONLY = """
 import os, sqlite3, sys
-import alembic.command, alembic.script, shingling.store.backends.sqlite
+import alembic.command, alembic.script, shingling.admin.store_admin, shingling.store.backends.sqlite
 from shingling import Page, Store
 from shingling.errors import StoreError
 from sqlalchemy.dialects.sqlite import pysqlite
@@ -252,6 +252,8 @@ if os.geteuid() == 0:  # to root nothing is read-only
     os.setuid(65534)
 try:
     with Store.open("sqlite:///" + sys.argv[1]) as store:
+        if "vacuum" in sys.argv:
+            store.admin.vacuum()
         store.check([Page("b", "some text")])
 except StoreError as error:
     print("refused:", error)
@@ -259,23 +261,32 @@ except StoreError as error:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX permissions")
-@pytest.mark.parametrize("there", [False, True])
-def test_a_store_that_cannot_be_written_is_refused_with_its_path(there: bool) -> None:
+@pytest.mark.parametrize(
+    ("there", "folder", "doing"),
+    [(False, 0o555, "check"), (True, 0o555, "check"), (True, 0o777, "vacuum")],
+)
+def test_a_store_that_cannot_be_written_is_refused_with_its_path(
+    there: bool, folder: int, doing: str
+) -> None:
     with tempfile.TemporaryDirectory() as name:  # pytest's own folders are closed to others
         file = Path(name, "dedup.db")
         if there:
             made(file)
             file.chmod(0o444)
         before = contents(file)
-        Path(name).chmod(0o555)
+        Path(name).chmod(folder)
         done = subprocess.run(
-            [sys.executable, "-c", READ_ONLY, str(file)], cwd=ROOT, capture_output=True, text=True
+            [sys.executable, "-c", READ_ONLY, str(file), doing],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
         )
         Path(name).chmod(stat.S_IRWXU)
         assert done.stderr == ""
         assert done.stdout.startswith("refused:")
         assert str(file) in done.stdout
-        assert contents(file) == before
+        assert "cannot be written" in done.stdout
+        assert contents(file).get("dedup.db") == before.get("dedup.db")
 
 
 @pytest.mark.parametrize(
