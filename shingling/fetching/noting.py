@@ -7,18 +7,23 @@ from typing import TYPE_CHECKING, Any
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 
 from shingling.fetching.middleware import FetchMiddleware
-from shingling.fetching.requests import Yielded
+from shingling.fetching.requests import Yielded, own_folders
 from shingling.plugin.middleware import is_parse_command
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator
 
     from scrapy import Spider
+    from scrapy.crawler import Crawler
     from scrapy.http import Response
 
 
 class NotingMiddleware(BaseSpiderMiddleware):
     """Notes each page when its callback has ended, with the requests that it has yielded."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        self._folders = own_folders()
 
     def process_spider_output(
         self,
@@ -27,7 +32,7 @@ class NotingMiddleware(BaseSpiderMiddleware):
         spider: Spider | None = None,  # noqa: ARG002 (as inherited)
     ) -> Iterator[Any]:
         """Pass on what a callback yields, and note the page."""
-        seen = Yielded(response)
+        seen = Yielded(response, self._folders)
         for one in result:
             seen.add(one)
             yield one
@@ -40,7 +45,7 @@ class NotingMiddleware(BaseSpiderMiddleware):
         spider: Spider | None = None,  # noqa: ARG002 (as inherited)
     ) -> AsyncIterator[Any]:
         """Pass on what an asynchronous callback yields, and note the page."""
-        seen = Yielded(response)
+        seen = Yielded(response, self._folders)
         async for one in result:
             seen.add(one)
             yield one

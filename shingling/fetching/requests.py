@@ -8,6 +8,7 @@ data is never skipped: what is carried would be lost, even if the page is known.
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -28,28 +29,35 @@ _FOUND_ON = "dedup_found_on"
 _MAX_LINK_CHARS = 2_000
 _SITEMAPS = (".xml", ".xml.gz")
 
-_linked = Table(16)  # paths and folders that sites link to themselves: 65,536 in 1 MB
+
+def own_folders() -> Table:
+    """Make what one crawl knows of the paths and folders that sites link to themselves.
+
+    They are 65,536 at most, in 1 MB.
+    """
+    return Table(16)
 
 
-def mark(request: Request, page: Response) -> None:
+def mark(request: Request, page: Response, folders: Table) -> None:
     """Mark a request that a callback has yielded, before it is scheduled.
 
     Args:
         request: to be marked.
         page: that it was found on.
+        folders: of the crawl, to which those of the request are added if they are not made up.
     """
     request.meta[_MARK] = _state(request)
     is_own = site_name(page.url) == site_name(request.url)
     request.meta[_FOUND_ON] = page.url if is_own else ""
-    is_made_up = not is_own or _repeats_what_is_made_up(request.url, page)
+    is_made_up = not is_own or _repeats_what_is_made_up(request.url, page, folders)
     request.meta[_FROM_ELSEWHERE] = is_made_up
     parts = split(request.url)
     if parts and not is_made_up:
         for path in (parts.segments, parts.segments[:-1]):
-            _linked.put(hash((site_name(request.url), path)), 1)
+            folders.put(hash((site_name(request.url), path)), 1)
 
 
-def _repeats_what_is_made_up(url: str, page: Response) -> bool:
+def _repeats_what_is_made_up(url: str, page: Response, folders: Table) -> bool:
     """Whether a URL repeats a part of its page's URL that another site may have made up.
 
     A page may write parameters of its URL into its links. A relative link repeats its folders,
@@ -61,8 +69,8 @@ def _repeats_what_is_made_up(url: str, page: Response) -> bool:
     if not own or not made_up or not {*made_up.query}.isdisjoint(own.query):
         return True
     pairs = zip(own.segments, made_up.segments, strict=False)
-    repeated = tuple(one for one, other in pairs if one == other)
-    return bool(repeated) and _linked.get(hash((site_name(url), repeated))) is None
+    repeated = tuple(one for one, _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+    return bool(repeated) and folders.get(hash((site_name(url), repeated))) is None
 
 
 def is_from_elsewhere(request: Request) -> bool:
@@ -134,10 +142,16 @@ def is_page(response: Response) -> bool:
 
 
 class Yielded:
-    """What the callback of a response has yielded so far: requests, which are marked, and items."""
+    """What the callback of a response has yielded so far: requests, which are marked, and items.
 
-    def __init__(self, response: Response | None) -> None:
+    Args:
+        response: None if there is none, as for the requests of `start`.
+        folders: of the crawl, from `own_folders`; without it, nothing is marked.
+    """
+
+    def __init__(self, response: Response | None, folders: Table | None = None) -> None:
         self.response = response
+        self._folders = folders
         self.links: dict[str, None] = {}
         self.items = 0
 
@@ -146,8 +160,8 @@ class Yielded:
         if not isinstance(one, Request):
             self.items += one is not None
             return
-        if self.response is not None:
-            mark(one, self.response)
+        if self.response is not None and self._folders is not None:
+            mark(one, self.response, self._folders)
         if len(self.links) >= MAX_LINKS or len(one.url) > _MAX_LINK_CHARS:
             return
         if one.url.startswith(("http://", "https://")):

@@ -106,8 +106,8 @@ class Neighbour(dict[str, Answer]):
                 sitemap.append(f"<url><loc>{url}</loc></url>")
                 continue
             elif way in ("missing", "broken"):
-                body = f'<html><body><a href="{url}">a</a></body></html>'.encode()
-                self[own] = Answer(body, status=404 if way == "missing" else 500)
+                body = f'<html><body><a href="{url}">a</a></body></html>'
+                self[own] = Answer(body.encode(), status=404 if way == "missing" else 500)
             elif way == "header":
                 self[own] = Answer(b"<p>a</p>", headers={"Link": f"<{url}>"})
             elif way == "base":

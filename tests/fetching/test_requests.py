@@ -29,6 +29,7 @@ from shingling.fetching.requests import (
     is_from_elsewhere,
     mark,
     may_be_skipped,
+    own_folders,
 )
 from shingling.fetching.savings import read_savings
 from shingling.fetching.waiting import FormsUnderWay
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from tests.support.serving import Server
 
 URL = "https://example.org/a?sid=1"
+FOLDERS = own_folders()
 
 
 class Methods(Spider):
@@ -55,7 +57,7 @@ class Methods(Spider):
 
 def marked(url: str = URL, **given: Any) -> Request:
     request = Request(url, **given)
-    mark(request, page(URL))
+    mark(request, page(URL), FOLDERS)
     return request
 
 
@@ -65,13 +67,13 @@ def page(url: str, **given: Any) -> Response:
 
 def test_a_request_knows_whether_another_site_has_made_up_its_url() -> None:
     request = Request(URL)
-    mark(request, page("https://www.example.org/list"))
+    mark(request, page("https://www.example.org/list"), FOLDERS)
     assert not is_from_elsewhere(request)
-    mark(request, page("https://elsewhere.example/"))
+    mark(request, page("https://elsewhere.example/"), FOLDERS)
     assert is_from_elsewhere(request)
     assert may_be_skipped(request)
     assert is_from_elsewhere(request.replace(url="https://example.org/redirected"))
-    mark(request, page(URL))  # a callback that hands on all metadata
+    mark(request, page(URL), FOLDERS)  # a callback that hands on all metadata
     assert not is_from_elsewhere(request)
     for url, is_own in (
         ("https://www.example.org/old", True),
@@ -86,7 +88,7 @@ def test_what_a_page_repeats_of_a_url_that_another_site_has_made_up_is_made_up()
     there = page("https://example.org/a?x=1&y=2", meta={"dedup_from_elsewhere": True})
     for query, is_made_up in (("y=2", True), ("y=3&x=1", True), ("y=3", False), ("", False)):
         request = Request(f"https://example.org/b?{query}")
-        mark(request, there)
+        mark(request, there, FOLDERS)
         assert is_from_elsewhere(request) is is_made_up
 
 
@@ -95,7 +97,7 @@ def test_a_folder_that_another_site_has_made_up_is_made_up_until_the_site_links_
 
     def is_made_up(path: str, found_on: Response = there) -> bool:
         request = Request(f"https://wiki.example{path}")
-        mark(request, found_on)
+        mark(request, found_on, FOLDERS)
         return is_from_elsewhere(request)
 
     assert is_made_up("/wiki/made/b")
@@ -137,7 +139,7 @@ def test_a_host_is_one_site_however_it_is_written(url: str) -> None:
 )
 def test_another_host_or_port_is_another_site(url: str) -> None:
     request = Request("https://victim.example/a?sid=1")
-    mark(request, page(url))
+    mark(request, page(url), FOLDERS)
     assert is_from_elsewhere(request)
 
 
@@ -495,7 +497,7 @@ def test_observe_skips_nothing_and_tells_how_often_that_would_have_lost_a_page(
 
 def test_of_an_error_page_with_many_links_two_hundred_are_kept() -> None:
     address = "https://example.org/gone"
-    seen = Yielded(Response(address, status=404, request=Request(address)))
+    seen = Yielded(Response(address, status=404, request=Request(address)), own_folders())
     for number in range(1000):
         seen.add(Request(f"https://example.org/{number}"))
     assert len(seen.links) == MAX_LINKS
