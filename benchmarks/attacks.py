@@ -3,7 +3,7 @@
     tests    the tests of each attack (`tests/hostile/__init__.py` lists them): how many fail
     twins    pages of other words with the same hashes: how many are dropped
     flood    pages that share all 84 minima: CPU of one, in times of an ordinary page
-    kills    crawl, rebuild, import, mending and upgrade, killed at random moments
+    kills    crawl, rebuild, import, prune and upgrade, killed at random moments
     mutated  real pages, mutated: every item comes out, or was dropped rightly
     bombs    pages made to take long, each among ordinary ones: nobody waits for them
 

@@ -21,7 +21,7 @@ from benchmarks.report import Target
 from shingling import Page, Rules, Store
 from shingling.admin.records import Header
 from shingling.admin.transfer import export, restore
-from shingling.store import session as store_session
+from shingling.store import forgetting, session as store_session
 from shingling.store.schema import migrate
 from tests.support.invariants import ending, groups_of, text, verify, words
 from tests.support.processes import Child
@@ -72,6 +72,12 @@ def _rebuild(store: Store, _pipe: object, _folder: Path) -> None:
     store.admin.redecide(_RULES)
 
 
+def _prune(store: Store, _pipe: object, _folder: Path) -> None:
+    """Remove the originals, ten in each transaction."""
+    forgetting._MAX_REMOVED_AT_ONCE = 10
+    store.admin.forget(site="0.example", older_than=-1)
+
+
 def _import(store: Store, _pipe: object, folder: Path) -> None:
     with Store.open(_url(folder / "source.db")) as source:
         records = export(source._session)
@@ -98,6 +104,7 @@ class Work(NamedTuple):
 WORKS = {
     "crawl": Work(_crawl, starts_filled=False),
     "rebuild": Work(_rebuild),
+    "prune": Work(_prune),
     "import": Work(_import, starts_filled=False),
     "upgrade": Work(_upgrade),
 }
