@@ -100,8 +100,9 @@ def watched(tab: Page) -> tuple[list[str], list[str]]:
     return asked, troubles
 
 
-def violations(tab: Page, axe: str) -> list[tuple[str, list[str]]]:
-    """What axe finds wrong with a page: the rule, and the elements."""
+def violations(tab: Page, axe: str, *rules: str) -> list[tuple[str, list[str]]]:
+    """What axe finds wrong with a page: the rule, and the elements; by all rules, or by some."""
     tab.evaluate(axe)
-    found = tab.evaluate("axe.run()")["violations"]
+    options = {"runOnly": [*rules]} if rules else {}
+    found = tab.evaluate("options => axe.run(options)", options)["violations"]
     return [(one["id"], [node["html"] for node in one["nodes"]]) for one in found]
