@@ -3,8 +3,8 @@
  * fold_words does what text/folding.py and text/words.py do; fingerprints and sign do what
  * sketch/shingles.py, minhash.py and simhash.py do. The GIL is released while a text is processed.
  */
-#define PY_SSIZE_T_CLEAN
 #define Py_LIMITED_API 0x030B0000 /* one binary for each CPython from 3.11 on */
+/* Formats have no "#": built by CPython 3.13 or newer, they would fail on 3.11 and 3.12. */
 #include <Python.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -293,8 +293,9 @@ static PyObject *fold_words(PyObject *self, PyObject *args)
     is_done = put_text(codes, length, table.buf, is_folded, &folded_end, &words_end);
     Py_END_ALLOW_THREADS
     if (is_done)
-        result = Py_BuildValue("y#y#", (char *)folded, (Py_ssize_t)(folded_end - folded),
-                               (char *)words, (Py_ssize_t)(words_end - words));
+        result = Py_BuildValue("NN",
+                               PyBytes_FromStringAndSize((char *)folded, folded_end - folded),
+                               PyBytes_FromStringAndSize((char *)words, words_end - words));
     else {
         Py_INCREF(Py_None);
         result = Py_None;
@@ -314,13 +315,13 @@ PyDoc_STRVAR(fingerprints_doc,
 
 static PyObject *fingerprints(PyObject *self, PyObject *args)
 {
-    PyObject *joined, *result = NULL;
-    Py_ssize_t size, key_length = 0;
-    const char *key = NULL;
+    PyObject *joined, *key = NULL, *result = NULL;
+    Py_ssize_t size;
     uint64_t keys[2];
     (void)self;
-    if (!PyArg_ParseTuple(args, "Sn|y#:fingerprints", &joined, &size, &key, &key_length))
+    if (!PyArg_ParseTuple(args, "Sn|S:fingerprints", &joined, &size, &key))
         return NULL;
+    Py_ssize_t key_length = key == NULL ? 0 : PyBytes_Size(key);
     const uint8_t *text = (uint8_t *)PyBytes_AsString(joined);
     Py_ssize_t length = PyBytes_Size(joined), words = count_words(text, length);
     uint64_t *hashes = malloc((size_t)words * sizeof(uint64_t) + 1);
@@ -333,7 +334,7 @@ static PyObject *fingerprints(PyObject *self, PyObject *args)
     else {
         Py_ssize_t count;
         if (key_length)
-            memcpy(keys, key, sizeof keys);
+            memcpy(keys, PyBytes_AsString(key), sizeof keys);
         Py_BEGIN_ALLOW_THREADS
         if (key_length)
             hash_words_by_key(text, length, keys, hashes);
@@ -385,7 +386,8 @@ static PyObject *sign(PyObject *self, PyObject *args)
         for (int bit = 0; bit < 64; bit++)
             simhash |= (uint64_t)(2 * counts[bit] > total) << bit;
         Py_END_ALLOW_THREADS
-        result = Py_BuildValue("y#Kn", (char *)minima, (Py_ssize_t)sizeof minima, simhash, words);
+        result = Py_BuildValue("NKn", PyBytes_FromStringAndSize((char *)minima, sizeof minima),
+                               simhash, words);
     }
     free(hashes);
     PyBuffer_Release(&functions);
