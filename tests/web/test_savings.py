@@ -75,7 +75,7 @@ def test_savings_are_those_of_the_runs_and_rules_and_nothing_observed_is_skipped
     ) in page
     lost = Proportion.of(1, 553)
     assert (
-        "Of 553 such pages that were looked at all the same, 1 would have been lost:"
+        "Of 553 such pages that were looked at anyway, 1 would have been lost:"
         f" {lost.low:.2%} to {lost.high:.2%} of all, with 95 % confidence."
     ) in page
     assert 'DEDUP_FETCH = "observe" DEDUP_SKIP_RISK = 0.01' in page  # 0.01 % to 1.00 % is too much
