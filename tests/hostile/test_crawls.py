@@ -158,7 +158,7 @@ def test_the_event_loop_goes_on_whatever_is_crawled(
     names = ("br", "misnested b", "attributes after a quote", "li and letters")
     pages = mixed({f"/bomb-{n}": Answer(BOMBS[name](size)) for n, name in enumerate(names)})
     seen = measured(
-        *(hostile, pages, "-s", f"DEDUP_WORKERS={workers}", "-s", "DEDUP_TIMEOUT=5"),
+        *(hostile, pages, "-s", f"DEDUP_WORKERS={workers}", "-s", "DEDUP_TIMEOUT=20"),
         *("-s", f"DEDUP_EXTRACTOR={extractor}"),
     )
     assert {seen[path] for path in ORDINARY} == {"new"}
