@@ -1,4 +1,4 @@
-"""What a copy of the package still does when rooms are not there; run as a script in the copy.
+"""What a copy of the package still does when rooms are not there; run in the copy.
 
 It prints one line of JSON for `test_without_a_room`.
 """
@@ -94,7 +94,7 @@ def main(store: str, *tests: str) -> None:
         import_module(module)
     for name in shingling.__all__:
         getattr(shingling, name)
-    found: dict[str, Any] = {"crawl": crawl(url)}
+    found: dict[str, Any] = {"package": str(PACKAGE), "crawl": crawl(url)}
     with shingling.Store.open(url) as opened:
         verdict = opened.check_one("https://c.example/", TEXT * 3)
         found["original"] = verdict.original
@@ -107,7 +107,3 @@ def main(store: str, *tests: str) -> None:
     found["settings"] = [name for name in OF_ROOMS if accepts(name)]
     found["tests"] = pytest.main(["--assert=plain", "-p", "no:cacheprovider", *tests])
     print(json.dumps(found))
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])
