@@ -6,13 +6,13 @@ import os
 import sqlite3
 import time
 from contextlib import closing
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlalchemy import create_engine, event, text
 from sqlalchemy.exc import OperationalError
-from sqlalchemy.pool import StaticPool
+from sqlalchemy.pool import NullPool, StaticPool
 
 from shingling.errors import StoreError
 from shingling.store.backends.base import MAX_WAIT_SECONDS, Database, RetryReason
@@ -62,6 +62,9 @@ class SqliteDatabase(Database):
         if self.path is None:
             options["poolclass"] = StaticPool
             options["connect_args"]["check_same_thread"] = False
+        elif self._is_only_read:
+            options["poolclass"] = NullPool  # what one has read may no longer be so for the next
+            url = url.set(database=self.path.as_uri(), query={"immutable": "1", "uri": "true"})
         self.engine = create_engine(url, **options)
         self.reader = self.trial = self.engine.execution_options(reading=True)
         event.listen(self.engine, "connect", _set_up)
@@ -108,12 +111,22 @@ class SqliteDatabase(Database):
             # Nothing but SQLite opens the file: to close it releases the locks of all connections.
             if self.path.stat().st_size < _SMALLEST_PAGE_BYTES:
                 raise StoreError(f"{self.path}: not a SQLite database")
-            tables = retried(partial(_tables, self.path))
+            mode = "immutable=1" if self._is_only_read else "mode=ro"
+            tables = retried(partial(_tables, f"{self.path.as_uri()}?{mode}"))
         except (OSError, sqlite3.Error, UnicodeDecodeError) as error:
             raise StoreError(f"{self.path}: {self.explained(str(error))}") from error
         if tables and not {"alembic_version", "scheme", "pages"} <= tables:
             raise StoreError(f"{self.path}: a database of something else, not a signature store")
         return bool(tables)
+
+    @cached_property
+    def _is_only_read(self) -> bool:
+        """Whether the folder cannot be written, and nobody who could do so has the file open.
+
+        SQLite makes files beside it even to read; without them, it does not see others write.
+        """
+        assert self.path is not None
+        return not os.access(self.path.parent, os.W_OK) and _identity(f"{self.path}-wal") is None
 
     def postings(self, connection: Connection, table: Table) -> Postings:
         """Table of keys, together with its recent entries if it stays."""
@@ -131,15 +144,15 @@ class SqliteDatabase(Database):
         the last connection is closed.
 
         Raises:
-            StoreError: one was deleted, moved or replaced.
+            StoreError: one was deleted, moved or replaced, or written while it is only read.
         """
-        known: dict[str, tuple[int, int]] = connection.info.setdefault(_FILES, {})
+        known: dict[str, tuple[int, int, int]] = connection.info.setdefault(_FILES, {})
         for ending in ("", "-wal", "-shm"):
             file = f"{self.path}{ending}"
-            identity = _identity(file)
+            identity = _identity(file, with_time=self._is_only_read)
             if identity != known.get(file, identity):
                 raise StoreError(
-                    f"{file}: the file was deleted, moved or replaced while it is open"
+                    f"{file}: the file was deleted, moved, replaced or overwritten while it is open"
                 )
             if identity is not None:
                 known[file] = identity
@@ -229,8 +242,8 @@ def _same_texts(table: str, hashes: int, scopes: int) -> str:
     )
 
 
-def _tables(path: Path) -> set[str]:
-    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
+def _tables(uri: str) -> set[str]:
+    with closing(sqlite3.connect(uri, uri=True)) as db:
         return {name for (name,) in db.execute("SELECT name FROM sqlite_master")}
 
 
@@ -262,13 +275,13 @@ def _text(raw: bytes) -> str:
     return raw.decode("utf-8", "replace")
 
 
-def _identity(file: str) -> tuple[int, int] | None:
-    """Device and number of a file; None if there is none."""
+def _identity(file: str, *, with_time: bool = False) -> tuple[int, int, int] | None:
+    """Device and number of a file, and when it was written; None if there is none."""
     try:
         found = os.stat(file)  # noqa: PTH116 (some times a batch)
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return found.st_dev, found.st_ino, found.st_mtime_ns if with_time else 0
 
 
 def retried(action: Callable[[], _T]) -> _T:

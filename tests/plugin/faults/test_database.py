@@ -385,7 +385,7 @@ def test_a_store_whose_files_vanish_decides_nothing_more(tmp_path: Path, what: s
     with Store.open(f"sqlite:///{store}") as opened:
         opened.check([Page("https://example.org/", article(1))])
         GONE[what](store)
-        with pytest.raises(StoreError, match="was deleted, moved or replaced"):
+        with pytest.raises(StoreError, match="was deleted, moved, replaced"):
             opened.check([Page("https://example.org/2", article(2))])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import sqlite3
 import stat
 import subprocess
@@ -287,6 +288,49 @@ def test_a_store_that_cannot_be_written_is_refused_with_its_path(
         assert str(file) in done.stdout
         assert "cannot be written" in done.stdout
         assert contents(file).get("dedup.db") == before.get("dedup.db")
+
+
+READING = """
+import os, sys
+import alembic.command, alembic.script, shingling.store.backends.sqlite, shingling.store.queries
+from shingling import Page, Store
+from shingling.errors import StoreError
+if os.geteuid() == 0:  # to root nothing is read-only
+    os.setuid(65534)
+with Store.open("sqlite:///" + sys.argv[1], create=False) as store:
+    try:
+        with store._session.reading():
+            print("reads", flush=True)
+            sys.stdin.read()
+    except StoreError as error:
+        print(error)
+    print(store.find("a")[0].url, store.status().pages)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX permissions")
+def test_a_store_in_a_folder_that_cannot_be_written_is_read_unless_others_write_meanwhile() -> None:
+    with tempfile.TemporaryDirectory() as name:  # pytest's own folders are closed to others
+        file = Path(name, "dedup.db")
+        made(file)
+        Path(name).chmod(0o555)
+        reading = subprocess.Popen(
+            [sys.executable, "-c", READING, str(file)],
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        assert reading.stdout is not None
+        first = reading.stdout.readline()
+        os.utime(file, ns=(1, 1))  # as of a file that somebody else has written
+        rest, _ = reading.communicate("")
+        Path(name).chmod(stat.S_IRWXU)
+        assert contents(file).keys() == {"dedup.db"}
+    assert first == "reads\n"
+    assert "was deleted, moved, replaced or overwritten while it is open" in rest
+    assert rest.endswith("\na 1\n")
 
 
 @pytest.mark.parametrize(
