@@ -116,7 +116,7 @@ def _drops(
     templates = Templates(connection, cache)
     numbers = {}
     for page_id, text in read_texts(connection, near).items():
-        compared = templates.split(known[page_id].site, text).compared
+        compared = templates.site(known[page_id].site).split(text).compared
         numbers[page_id] = _numbers(session.scheme.canonical.words(compared))
     found = []
     for row in pairs:

@@ -352,7 +352,7 @@ class Store:
             text = read_text(connection, page.id)
             if text is None:
                 return None
-            return Templates(connection, SiteCache()).split(page.site, text)
+            return Templates(connection, SiteCache()).site(page.site).split(text)
 
     def signature(self, page: StoredPage) -> Signature:
         """Read the signature of a stored page.

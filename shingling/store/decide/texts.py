@@ -108,11 +108,10 @@ class Texts:
         main_text = self.of(row)
         if main_text is None or self.templates is None or not self.is_split:
             return None
-        number = self.templates.site(row.site).number
+        site = self.templates.site(row.site)
         known = self._splits.get(row.id)
-        if known is None or known[0] is not main_text or known[1] != number:
-            split = self.templates.split(row.site, main_text)
-            known = self._splits[row.id] = main_text, number, split
+        if known is None or known[0] is not main_text or known[1] != site.number:
+            known = self._splits[row.id] = main_text, site.number, site.split(main_text)
         return known[2]
 
     def blocks(self, row: Row) -> list[int]:
