@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from heapq import nlargest
-from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sqlalchemy import bindparam, or_, select, text
+from sqlalchemy import or_, select, text
 
 from shingling.errors import StoreError
 from shingling.rules import MAX_SIMHASH_DISTANCE, UNIQUENESS
@@ -27,29 +26,31 @@ from shingling.store.schema.rows import read_minima
 from shingling.store.schema.tables import LIVE, chunked, pages, texts
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from sqlalchemy import BindParameter, Connection
+    from sqlalchemy import Connection, Select
 
     from shingling.similarity import Overlap
     from shingling.sketch import Scheme
     from shingling.store.model import StoredPage
     from shingling.store.session import Session
 
-_NOT_EXACT_COPIES = select(pages.c.id, pages.c.original_id).where(
-    pages.c.text_hash == bindparam("text_hash"), text("pages.status <> 'exact'")
+_SIGNED = select(pages.c.id, pages.c.words, pages.c.minima, pages.c.simhash).where(
+    pages.c.words > 0
 )
 _WITH_TEXTS = (
     select(texts.c.page_id, texts.c.zlib, pages.c.words)
     .join_from(texts, pages)
     .order_by(texts.c.page_id)
 )
-_HEADS: BindParameter[Any] = bindparam("heads", expanding=True)
-_SAME_TEXT = select(pages.c.id).where(
-    or_(pages.c.id.in_(_HEADS), pages.c.original_id.in_(_HEADS)),
-    pages.c.text_hash == bindparam("text_hash"),
+# The index on hashes leaves out exact duplicates; they are in the groups of the others.
+_SAME_TEXT = text(
+    "SELECT id FROM pages WHERE text_hash = :text_hash AND status <> 'exact'"
+    " UNION SELECT twin.id FROM pages AS page"
+    " JOIN pages AS twin ON twin.original_id = coalesce(page.original_id, page.id)"
+    " WHERE page.text_hash = :text_hash AND page.status <> 'exact'"
+    " AND twin.text_hash = page.text_hash"
 )
-
 
 _IDS_AROUND = 20_000  # of a page, among which those are that may share most with it
 _MAX_SHARING, _SHARING_MEASURED = 5000, 5  # of these: estimated, and measured
@@ -74,13 +75,11 @@ def similar(
     banding, keys = session.index.keys_of, None
     if isinstance(banding, Banding) and banding.finds(threshold):
         keys = banding.keys([signature.minima])[0].tolist()
-    estimates: dict[int, float] = {}
-    for part in _looked_up(session, connection, keys):
-        minima = np.stack([read_minima(row.minima) for row in part])
-        equal = (minima == signature.minima).mean(axis=1).tolist()
-        estimates.update((row.id, one) for row, one in zip(part, equal, strict=True) if one)
+    looked_up = _looked_up(session, connection, signature, keys)
+    estimates = {row.id: estimate for row, estimate in looked_up if estimate}
     if keys is not None:
-        estimates.update(dict.fromkeys(_with_same_text(connection, signature), 1.0))
+        same = connection.scalars(_SAME_TEXT, {"text_hash": signature.text_hash})
+        estimates.update(dict.fromkeys(same, 1.0))
     ranked = sorted(estimates.items(), key=lambda item: (-item[1], item[0]))
     # Measured on the texts, a page may resemble more than its minima say.
     near = [one for one in ranked if one[1] >= threshold / 2][: max(4 * limit, 100)]
@@ -95,16 +94,16 @@ def sharing_most(
 ) -> Match | None:
     """As `Store.shares_most`."""
     near = pages.c.id.between(page.id - _IDS_AROUND, page.id + _IDS_AROUND)
-    query = select(pages.c.id, pages.c.minima, pages.c.words).where(
+    query = _SIGNED.where(
         near, pages.c.site == page.site, pages.c.scope == page.scope, pages.c.id != page.id
     )
     size = session.scheme.shingle_size
     best = nlargest(
         _SHARING_MEASURED,
         (
-            (estimated_containment(equal, page.words, row.words, size), -row.id)
-            for row in connection.execute(query.where(pages.c.words > 0).limit(_MAX_SHARING))
-            if (equal := float((read_minima(row.minima) == signature.minima).mean()))
+            (estimated_containment(estimate, page.words, row.words, size), -row.id)
+            for row, estimate in _estimated(connection, query.limit(_MAX_SHARING), signature)
+            if estimate
         ),
     )
     text = read_text(connection, page.id)
@@ -134,11 +133,10 @@ def within(
     if not isinstance(halves, Banding) and distance <= MAX_SIMHASH_DISTANCE:
         keys = halves.probes([signature.simhash], distance)[0].tolist()
     found: list[tuple[int, float, int]] = []
-    for row in chain.from_iterable(_looked_up(session, connection, keys)):
+    for row, estimate in _looked_up(session, connection, signature, keys):
         if type(row.simhash) is int:
             apart = simhash_distance(signature.simhash, row.simhash % (1 << 64))
             if apart <= distance:
-                estimate = float(np.mean(read_minima(row.minima) == signature.minima))
                 found.append((apart, -estimate, row.id))
     found = sorted(found)[:limit]
     nearest = [(page_id, -opposite) for _, opposite, page_id in found]
@@ -148,28 +146,30 @@ def within(
 
 
 def _looked_up(
-    session: Session, connection: Connection, keys: Sequence[int] | None
-) -> Iterator[Sequence[Any]]:
-    """Yield parts of the originals under keys, and of their duplicates; None: of all pages."""
-    query = select(pages.c.id, pages.c.minima, pages.c.simhash).where(pages.c.words > 0)
-    query = query.execution_options(yield_per=ROWS_READ_AT_ONCE)
+    session: Session, connection: Connection, signature: Signature, keys: Sequence[int] | None
+) -> Iterator[tuple[Any, float]]:
+    """Yield what `_estimated` does of the originals under keys, and of their duplicates.
+
+    Of all pages, if there are no keys.
+    """
     if keys is None:
-        yield from connection.execute(query).partitions()
+        yield from _estimated(connection, _SIGNED, signature)
         return
     bands = session.database.postings(connection, LIVE.bands)
     originals = {page_id for ids in bands.find(keys).values() for page_id in ids}
     for part in chunked(originals):
         in_groups = or_(pages.c.id.in_(part), pages.c.original_id.in_(part))
-        yield from connection.execute(query.where(in_groups)).partitions()
+        yield from _estimated(connection, _SIGNED.where(in_groups), signature)
 
 
-def _with_same_text(connection: Connection, signature: Signature) -> Iterator[int]:
-    """Yield the ids of pages with the same text."""
-    # The index on hashes leaves out exact duplicates; they are in the groups of the others.
-    bound = {"text_hash": signature.text_hash}
-    heads = {row.original_id or row.id for row in connection.execute(_NOT_EXACT_COPIES, bound)}
-    for part in chunked(heads):
-        yield from connection.scalars(_SAME_TEXT, {**bound, "heads": part})
+def _estimated(
+    connection: Connection, query: Select[Any], signature: Signature
+) -> Iterator[tuple[Any, float]]:
+    """Yield the rows of a query like `_SIGNED` with their estimated resemblance."""
+    streamed = query.execution_options(yield_per=ROWS_READ_AT_ONCE)
+    for part in connection.execute(streamed).partitions():
+        minima = np.stack([read_minima(row.minima) for row in part])
+        yield from zip(part, (minima == signature.minima).mean(axis=1).tolist(), strict=True)
 
 
 def _matches(
@@ -225,7 +225,7 @@ def measure_stored(
     measure: str,
     threshold: float,
     limit: int,
-    without: Collection[int],
+    without: StoredPage | None,
 ) -> tuple[list[Match], float]:
     """Measure a text against all texts that are kept.
 
@@ -237,7 +237,7 @@ def measure_stored(
             shingles that they have.
         threshold: least measure of a match.
         limit: at most so many matches.
-        without: ids of pages that are left out.
+        without: a page that is left out.
 
     Returns:
         Matches, best first, and the share of the text's shingles that no page has.
@@ -255,7 +255,7 @@ def measure_stored(
             number += 1
             other = fingerprint_set(stored, scheme)
             both = overlap(own, other)
-            if page_id in without or not both.shared:
+            if (without is not None and page_id == without.id) or not both.shared:
                 continue
             if measure == UNIQUENESS:
                 is_new[np.isin(own, other)] = False

@@ -255,10 +255,9 @@ class Store:
         """
         from shingling.store.similar import measure_stored  # a crawl does not need it
 
-        left_out = () if without is None else (without.id,)
         with self._session.reading() as connection:
             matches, unique = measure_stored(
-                connection, text, self.scheme, measure, threshold, limit, left_out
+                connection, text, self.scheme, measure, threshold, limit, without
             )
             return _matches(matches), unique
 
