@@ -36,15 +36,12 @@ _UNITS = (
     " usd eur gbp chf jpy cny inr rub pln sek k c f "
 )
 
-_head = pages.alias("head")
 _DROPS = (
     select(pages.c.id)
     .where(pages.c.original_id.is_not(None), pages.c.reason.is_distinct_from(Reason.REVIEW))
     .order_by(pages.c.original_id, pages.c.id)
 )
-_PAIRS = select(
-    pages.c.id, _head.c.id.label("head"), pages.c.fields, _head.c.fields.label("head_fields")
-).join_from(pages, _head, pages.c.original_id == _head.c.id)
+_PAIRS = select(pages.c.id, pages.c.original_id.label("head"))
 
 
 class Drop(NamedTuple):
@@ -124,7 +121,7 @@ def _drops(
         signs = _signs(page, head)
         if page.status == "near" and numbers.get(row.id) != numbers.get(row.head):
             signs.append("other numbers or units")
-        if page.site != head.site and said_otherwise(row.fields, row.head_fields):
+        if page.site != head.site and said_otherwise(page.packed_fields, head.packed_fields):
             signs.append("another site with other data")
         value = page.resemblance and round(page.resemblance, 4)
         found.append(Drop(page.url, page.title, head.url, head.title, value, tuple(signs)))

@@ -84,14 +84,15 @@ class OwnFields(dict[str, Digest]):
     def unpacked(cls, packed: bytes) -> Self:
         """Read what `packed` gave; of what is damaged, one field that could not be read."""
         digests: dict[str, Digest] = {}
-        raw = BytesIO(packed)
-        is_document = raw.read(1) == b"\1"
+        is_document = False
         try:
+            raw = BytesIO(packed)
+            is_document = raw.read(1) == b"\1"
             while length := raw.read(1):
                 name, flags = raw.read(length[0]).decode(), raw.read(1)[0]
                 value, number = raw.read(HASH_BYTES), raw.read(HASH_BYTES if flags & 4 else 0)
                 digests[name] = Digest(value, number, bool(flags & 1), bool(flags & 2))
-        except (IndexError, UnicodeDecodeError):
+        except (IndexError, TypeError, UnicodeDecodeError):
             digests[REST] = Digest(UNREADABLE)
         return cls(digests, is_document=is_document)
 
@@ -109,7 +110,7 @@ def differing(
     original: bytes | None,
     *,
     same_site: bool,
-    names: Collection[str] | None = None,
+    names: Collection[str] = "auto",
     ignored: Collection[str] = (),
 ) -> tuple[str, ...]:
     """Names of the fields that keep an item from going as a duplicate, in alphabetical order.
@@ -122,13 +123,13 @@ def differing(
         item: packed fields; None says nothing.
         original: those of the original.
         same_site: whether both are of one site.
-        names: fields that count instead, in both directions; None: by the rule above.
+        names: fields that count instead, in both directions; "auto": by the rule above.
         ignored: fields that say nothing.
     """
-    if names is None and (item is None or (item == original and UNREADABLE not in item)):
+    if names == "auto" and (item is None or (item == original and UNREADABLE not in item)):
         return ()
     mine, theirs = _unpacked(item or b"\0"), _unpacked(original or b"\0")
-    if names is not None:
+    if names != "auto":
         chosen = {*map(short_name, names)} & (mine.keys() | theirs.keys())
     elif not (mine.is_document and theirs.is_document):
         data = {one for one in mine.keys() | theirs.keys() if not _is_title(one, mine, theirs)}

@@ -231,6 +231,7 @@ class StoredPage:
     of, or None for a page. `resemblance` and `containment` are to the page that decided: the
     original, or that of the URL `compared_with`. `fields` are the names of those that differ, with
     the reason `other_fields`. `rules` are those that decided; None if they are not known.
+    `packed_fields` are digests of all its own fields.
     """
 
     id: int
@@ -254,6 +255,7 @@ class StoredPage:
     last_run: int | None = None
     fields: tuple[str, ...] = ()
     rules: Rules | None = field(default=None, repr=False)
+    packed_fields: bytes | None = field(default=None, repr=False)
 
     @property
     def threshold(self) -> float | None:
@@ -268,7 +270,7 @@ class StoredPage:
     def as_dict(self) -> dict[str, Any]:
         """Page with times in ISO 8601, and otherwise with the values of `Verdict.as_dict`."""
         shown = _rounded({**asdict(self), "threshold": self.threshold})
-        del shown["rules"]
+        del shown["rules"], shown["packed_fields"]
         for name in ("first_seen", "last_seen"):
             shown[name] = shown[name].isoformat()
         return shown

@@ -10,27 +10,14 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import func, select
 
 from shingling.errors import SettingsError
-from shingling.rules.own_fields import said_otherwise
+from shingling.rules.own_fields import differing
 from shingling.rules.reasons import Reason
 from shingling.rules.rules import Rules
 from shingling.store.backends.base import damage_of
 from shingling.store.model import StoredPage, StoreStatus, from_seconds
 from shingling.store.schema.migrate import HEAD
-from shingling.store.schema.rows import (
-    COLUMNS,
-    is_readable,
-    row_from,
-)
-from shingling.store.schema.tables import (
-    among,
-    chunked,
-    full,
-    pages,
-    reviews,
-    rules,
-    runs,
-    url_rules,
-)
+from shingling.store.schema.rows import COLUMNS, is_readable
+from shingling.store.schema.tables import chunked, full, pages, reviews, rules, runs, url_rules
 from shingling.store.session import read_extractors
 
 if TYPE_CHECKING:
@@ -42,7 +29,7 @@ if TYPE_CHECKING:
 
 ROWS_READ_AT_ONCE = 2000
 
-_original, _compared = pages.alias("original"), pages.alias("compared")
+_original, _compared, _lead = (pages.alias(name) for name in ("original", "compared", "lead"))
 SHOWN = (
     select(
         pages,
@@ -50,16 +37,19 @@ SHOWN = (
         pages.c.last_run_id.label("last_run"),
         _original.c.url.label("original"),
         _compared.c.url.label("compared_with"),
-        func.coalesce(_compared.c.original_id, _compared.c.id).label("lead_id"),
+        _lead.c.fields.label("lead_fields"),
+        _lead.c.site.label("lead_site"),
         rules.c.parameters.label("rules"),
     )
     .join_from(pages, _original, pages.c.original_id == _original.c.id, isouter=True)
     .join(_compared, pages.c.compared_id == _compared.c.id, isouter=True)
+    .join(_lead, func.coalesce(_compared.c.original_id, _compared.c.id) == _lead.c.id, isouter=True)
     .join(rules, pages.c.rules_id == rules.c.id, isouter=True)
 )
-_BY_ID = select(pages).where(among(pages.c.id))
 
-_SHOWN_NAMES = [one.name for one in fields(StoredPage) if one.name not in ("fields", "rules")]
+_SHOWN_NAMES = [
+    one.name for one in fields(StoredPage) if one.name not in ("fields", "rules", "packed_fields")
+]
 
 
 def shown_pages(connection: Connection, query: Select[Any]) -> Iterator[StoredPage]:
@@ -68,21 +58,28 @@ def shown_pages(connection: Connection, query: Select[Any]) -> Iterator[StoredPa
     with connection.execute(streamed) as result:  # closed even if nobody reads to the end
         for row in result.mappings():
             if is_readable([row[name] for name in COLUMNS]):
-                yield _stored_page(row, connection)
+                yield _stored_page(row)
             else:
                 damage_of(connection).note(f"page {row['id']}")
 
 
-def _stored_page(row: RowMapping, connection: Connection) -> StoredPage:
+def _stored_page(row: RowMapping) -> StoredPage:
     values = {name: row[name] for name in _SHOWN_NAMES}
     values["reason"] = Reason.named(row["reason"])
     for name in ("first_seen", "last_seen"):
         values[name] = from_seconds(values[name])
     decided = None if row["rules"] is None else _rules(row["rules"])
     names: tuple[str, ...] = ()
-    if row["reason"] == Reason.OTHER_FIELDS and row["lead_id"] is not None:
-        names = fields_of_pair(connection, row["id"], row["lead_id"], decided)
-    return StoredPage(**values, fields=names, rules=decided)
+    if row["reason"] == Reason.OTHER_FIELDS and row["lead_site"] is not None:
+        by = decided or Rules()
+        names = differing(
+            row["fields"],
+            row["lead_fields"],
+            same_site=row["site"] == row["lead_site"],
+            names=by.fields,
+            ignored=by.ignore_fields,
+        )
+    return StoredPage(**values, fields=names, rules=decided, packed_fields=row["fields"])
 
 
 @lru_cache(100)
@@ -92,33 +89,6 @@ def _rules(parameters: str) -> Rules | None:
         return Rules(**json.loads(parameters))
     except (ValueError, TypeError, SettingsError):
         return None
-
-
-def fields_of_pair(
-    connection: Connection,
-    page_id: int,
-    other_id: int,
-    decided: Rules | None,
-    *,
-    all_of_them: bool = False,
-) -> tuple[str, ...]:
-    """Name the fields in which the item of a page says something else than that of another one.
-
-    Args:
-        connection: to the store.
-        page_id: of the page.
-        other_id: of the other one.
-        decided: rules that say which fields count; None: all that say something.
-        all_of_them: whether those that do not count are named as well.
-    """
-    found = connection.execute(_BY_ID, {"values": [page_id, other_id]}).mappings()
-    rows = {row["id"]: row_from(row, 0) for row in found}
-    own, other = rows.get(page_id), rows.get(other_id)
-    if own is None or other is None:
-        return ()
-    if all_of_them:
-        return said_otherwise(own.fields, other.fields)
-    return own.differing_fields(other, decided or Rules())
 
 
 def stored_pages(connection: Connection, ids: Iterable[int]) -> dict[int, StoredPage]:

@@ -11,6 +11,7 @@ from sqlalchemy import func, select, text
 
 from shingling.errors import StoreError, require_type
 from shingling.rooms import offered
+from shingling.rules.own_fields import said_otherwise
 from shingling.rules.rules import Rules
 from shingling.store.backends import is_file_name, url_of_file
 from shingling.store.known import read_text, signature_of
@@ -18,7 +19,6 @@ from shingling.store.model import PAGE_COLUMNS, Group, Match, Page, Verdict, pag
 from shingling.store.queries import (
     SHOWN,
     duplicates_of,
-    fields_of_pair,
     shown_pages,
     status_of,
     stored_pages,
@@ -325,8 +325,7 @@ class Store:
 
     def differing_fields(self, page: StoredPage, other: StoredPage) -> tuple[str, ...]:
         """Name the own fields in which the item of a page says what another's does not."""
-        with self._session.reading() as connection:
-            return fields_of_pair(connection, page.id, other.id, page.rules, all_of_them=True)
+        return said_otherwise(page.packed_fields, other.packed_fields)
 
     def text(self, page: StoredPage) -> str | None:
         """Read the main text of a stored page; None if texts are not kept."""

@@ -188,7 +188,7 @@ class Row:
             self.fields,
             original.fields,
             same_site=self.site == original.site,
-            names=None if rules.fields == "auto" else rules.fields,
+            names=rules.fields,
             ignored=rules.ignore_fields,
         )
 
