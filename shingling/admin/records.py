@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from shingling.admin import checks
 from shingling.errors import RecordError, ShinglingError
 from shingling.sketch import Halves, Scheme
 from shingling.store.index import Index
 from shingling.store.model import STATUSES
-from shingling.store.schema import checks
 from shingling.store.schema.rows import HASH_BYTES, MINIMA_BYTES
 from shingling.store.templates import are_entries
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from shingling.store.schema.checks import Check
+    from shingling.admin.checks import Check
 
 FORMAT = 1
 """Version of the format."""

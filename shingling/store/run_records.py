@@ -10,25 +10,13 @@ from sqlalchemy import select
 
 from shingling.store.model import from_seconds
 from shingling.store.runs import is_active
-from shingling.store.schema import checks
 from shingling.store.schema.tables import runs
+from shingling.text import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from datetime import datetime
 
     from sqlalchemy import Connection, RowMapping
-
-    from shingling.store.schema.checks import Check
-
-_RUN: dict[str, Check] = {
-    "spider": checks.STRING,
-    "started": checks.TIME,
-    "finished": checks.or_none(checks.TIME),
-    "outcome": checks.or_none(checks.STRING),
-    "counts": checks.JSON_OBJECT,
-    "settings": checks.JSON_OBJECT,
-}
 
 
 @dataclass(frozen=True)
@@ -70,23 +58,24 @@ def list_runs(
     query = select(runs).order_by(runs.c.id.desc()).limit(limit)
     if before is not None:
         query = query.where(runs.c.id < before)
-    found = map(run_values, connection.execute(query).mappings())
-    return [_record(values) for values in found if values is not None]
+    found = map(_record, connection.execute(query).mappings())
+    return [record for record in found if record is not None]
 
 
-def _record(values: dict[str, Any]) -> RunRecord:
-    started, written = values["started"], values["finished"]
-    has_ended = written is not None and values["outcome"] is not None
-    state = "running" if is_active(written or started) else "did not end"
-    times = {
-        "started": from_seconds(started),
-        "finished": from_seconds(written) if has_ended else None,
-    }
-    return RunRecord(**{**values, **times, "state": values["outcome"] or state})
-
-
-def run_values(row: RowMapping | Mapping[str, Any]) -> dict[str, Any] | None:
-    """Row of a run with its counts and settings as they were; None if it cannot be read."""
-    if not all(check[0](row[name]) for name, check in _RUN.items()):
+def _record(row: RowMapping) -> RunRecord | None:
+    """Run of a stored row; None if it cannot be read."""
+    try:
+        written, outcome = row["finished"], row["outcome"]
+        state = "running" if is_active(written or row["started"]) else "did not end"
+        return RunRecord(
+            id=row["id"],
+            spider=clean(row["spider"]),
+            started=from_seconds(row["started"]),
+            finished=None if written is None or outcome is None else from_seconds(written),
+            outcome=None if outcome is None else clean(outcome),
+            counts=dict(json.loads(row["counts"])),
+            settings=dict(json.loads(row["settings"])),
+            state=outcome or state,
+        )
+    except (OverflowError, TypeError, ValueError):
         return None
-    return {**row, **{name: json.loads(row[name]) for name in ("counts", "settings")}}
