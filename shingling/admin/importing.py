@@ -7,10 +7,8 @@ import math
 from collections import Counter
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
-from datetime import UTC, datetime
 from functools import partial
 from itertools import chain, islice
-from math import isnan, nan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -23,11 +21,11 @@ from shingling.errors import ExtractionError, NoStoreError, SchemeError, StoreEr
 from shingling.extraction.extractors import find_extractor
 from shingling.extraction.pages import Extraction, Fetched, PageExtractor
 from shingling.extraction.pool import ExtractionPool
+from shingling.files.json_values import number_or_time
 from shingling.sketch import Signature
 from shingling.store import Page, Store
 from shingling.store.ids import BadRowError, id_of
 from shingling.store.model import FIRST_SECOND, LAST_SECOND
-from shingling.store.schema.rows import ORIGINS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator
@@ -38,7 +36,7 @@ if TYPE_CHECKING:
     from shingling.plugin.settings import DedupSettings
     from shingling.rules.rules import Rules
     from shingling.sketch import Scheme
-    from shingling.store import Run, Verdict
+    from shingling.store import Run
     from shingling.store.session import Session
 
 _PAGES_PER_TRANSACTION = 256
@@ -130,7 +128,18 @@ def merge(
                 kept = [record for record in batch if not (anew and _lacks_text(record, problems))]
                 pages = [_page(record, None if anew else header.scheme.id) for record in kept]
                 verdicts = store.check(pages, rules=rules, run=run)
-                widen_seen(session, _seen(kept, verdicts))
+                widen_seen(
+                    session,
+                    [
+                        {
+                            "page_id": verdict.page_id,
+                            "first": record.fields["first_seen"],
+                            "last": record.fields["last_seen"],
+                        }
+                        for record, verdict in zip(kept, verdicts, strict=True)
+                        if verdict.page_id is not None
+                    ],
+                )
                 counts.update(verdict.status for verdict in verdicts)
     return counts, problems
 
@@ -217,22 +226,16 @@ def _page(record: Record, scheme: str | None) -> Page:
         signature = Signature(
             minima, fields["simhash"], fields["text_hash"], fields["words"], scheme
         )
-    extracted: dict[str, Any] = {name: fields.get(name) for name in ORIGINS["extracted"]}
     return Page(
         url=fields["url"],
         text=fields.get("text"),
         signature=signature,
-        **extracted,
+        title=fields.get("title"),
+        language=fields.get("language"),
         source=fields.get("source"),
         scope=fields["scope"],
         fetched=fields["first_seen"],
     )
-
-
-def _seen(records: Iterable[Record], verdicts: Iterable[Verdict]) -> Iterator[tuple[int, int, int]]:
-    for record, verdict in zip(records, verdicts, strict=True):
-        if verdict.page_id is not None:
-            yield verdict.page_id, record.fields["first_seen"], record.fields["last_seen"]
 
 
 def _feed_batches(
@@ -312,16 +315,9 @@ def _item(
 
 def _seconds(value: Any) -> float | None:
     """Seconds since 1970 of a time in the years 1 to 9999; None of anything else."""
-    if isinstance(value, bool):
-        return None
-    seconds = nan
-    with suppress(ValueError, TypeError, OverflowError):
-        seconds = float(value)
-    if isnan(seconds):
-        with suppress(ValueError, TypeError, OverflowError):
-            moment = datetime.fromisoformat(value)
-            seconds = moment.replace(tzinfo=moment.tzinfo or UTC).timestamp()
-    return seconds if FIRST_SECOND <= seconds <= LAST_SECOND else None
+    seconds = None if isinstance(value, bool) else number_or_time(value)
+    is_possible = seconds is not None and FIRST_SECOND <= seconds <= LAST_SECOND
+    return seconds if is_possible else None
 
 
 def _string(value: Any) -> str | None:

@@ -175,12 +175,6 @@ def _shown(value: object) -> str:
     return shown if len(shown) <= _MAX_SHOWN_CHARACTERS else f"{shown[:_MAX_SHOWN_CHARACTERS]}…"
 
 
-_HEX_KEY: Check = (
-    lambda value: type(value) is str and len(value) == 8 and {*value} <= {*"0123456789abcdef"},
-    "8 hexadecimal digits",
-)
-
-
 def _are_rules(value: Any) -> bool:
     is_rule, _ = checks.JSON_OBJECT
     return type(value) is dict and all(
@@ -230,7 +224,7 @@ _PAGE: dict[str, Check] = {
     "last_run": checks.or_none(checks.COUNT),
     "source": checks.or_none(checks.STRING),
     "fields": checks.or_none(checks.OWN_FIELDS),
-    "text_hash": checks.number_of_bytes(HASH_BYTES),
+    "text_hash": checks.number_of_bytes(HASH_BYTES),  # letters in a file: see `files`
     "simhash": checks.whole_number(-(1 << 63), (1 << 64) - 1),  # with a sign in the database only
     "minima": checks.number_of_bytes(MINIMA_BYTES),
     "text": checks.or_none(checks.MAIN_TEXT),

@@ -164,7 +164,7 @@ def _review(row: RowMapping) -> Review | None:
     return Review(a, b, row["same"], row["note"], from_seconds(row["created"]))
 
 
-def take_reviews(session: Session, records: Iterable[Record], rules: Rules) -> None:
+def take_reviews(session: Session, records: Sequence[Record], rules: Rules) -> None:
     """Take in the reviews of another store; of two reviews of a pair the newer one holds.
 
     Args:
@@ -172,10 +172,9 @@ def take_reviews(session: Session, records: Iterable[Record], rules: Rules) -> N
         records: of the kind `review`.
         rules: how pages that leave their group are decided again.
     """
-    given = [*records]
 
     def take(connection: Connection) -> None:
-        fresh = merge_reviews(connection, given)
+        fresh = merge_reviews(connection, records)
         batch = Batch(session, connection, rules)
         for row in fresh:
             apply_review(batch, row["a_url"], row["b_url"], row["same"])

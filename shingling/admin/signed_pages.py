@@ -8,20 +8,16 @@ from __future__ import annotations
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import select
-
 from shingling.admin.files import is_record, opened, read_lines, records_in
 from shingling.admin.records import PAGE_FIELDS, Header, Record, checked
+from shingling.admin.transfer import export
 from shingling.rules.reasons import Reason
-from shingling.store.known import unpacked
-from shingling.store.schema.rows import HASH_BYTES, MINIMA_BYTES, SIGNED
-from shingling.store.schema.tables import pages, texts
 from shingling.store.session import Session
 from shingling.store.urls import site_of
 
 if TYPE_CHECKING:
     from collections import Counter
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from shingling.rules.rules import Rules
     from shingling.sketch import Scheme
@@ -29,11 +25,10 @@ if TYPE_CHECKING:
 
 _NO_VALUES = dict.fromkeys(PAGE_FIELDS)
 _RUN = _RULES = 1  # their numbers in an export that `records_of` makes
-_ROWS_AT_ONCE = 2048
 
 
 class SignedPage(NamedTuple):
-    """A page, by the names of an export; of its original, the URL is only written."""
+    """A page, by the names of an export."""
 
     id: int
     status: str
@@ -51,31 +46,10 @@ class SignedPage(NamedTuple):
     language: str | None = None
 
 
-_NAMES = (
-    *("id", "status", "url", "words", "text_hash", "simhash", "minima"),
-    *("original_id", "resemblance", "containment", "title", "language"),
-)
-_PAGES = (
-    select(*(pages.c[name] for name in _NAMES), texts.c.zlib)
-    .select_from(pages.outerjoin(texts, pages.c.id == texts.c.page_id))
-    .where(pages.c.scope == "")
-    .order_by(pages.c.id)
-)
-
-
 def stored_pages(url: str) -> Iterator[SignedPage]:
     """Yield the pages of a store that are compared with all others, by their ids."""
-    with (
-        Session.open(url, create=False) as session,
-        session.reading() as connection,
-        connection.execute(_PAGES, execution_options={"yield_per": _ROWS_AT_ONCE}) as found,
-    ):
-        for *values, packed in found:
-            page = SignedPage(**dict(zip(_NAMES, values, strict=True)), text=None)
-            if len(page.text_hash) == HASH_BYTES and len(page.minima) == MINIMA_BYTES:
-                text = None if packed is None else unpacked(packed)
-                main_text = None if text is None else text.text
-                yield page._replace(simhash=SIGNED.read(page.simhash), text=main_text)
+    with Session.open(url, create=False) as session:
+        yield from _compared_with_all(export(session))
 
 
 def is_export(path: str) -> bool:
@@ -104,9 +78,13 @@ def exported_pages(path: str) -> Iterator[SignedPage]:
     with opened(path) as file, closing(read_lines(file)) as lines:
         records = records_in(lines)
         next(records)
-        for record in checked(records):
-            if record.kind == "page" and not record.fields["scope"]:
-                yield SignedPage(**{name: record.fields.get(name) for name in (*_NAMES, "text")})  # type: ignore[arg-type]
+        yield from _compared_with_all(checked(records))
+
+
+def _compared_with_all(records: Iterable[Record]) -> Iterator[SignedPage]:
+    for record in records:
+        if record.kind == "page" and not record.fields["scope"]:
+            yield SignedPage(*map(record.fields.get, SignedPage._fields))  # type: ignore[arg-type]
 
 
 def first_records(

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections import Counter, deque
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing
+from collections import Counter
 from dataclasses import replace
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import and_, bindparam, case, exists, func, insert, select, update
+from sqlalchemy import exists, func, insert, select, text, update
 from sqlalchemy.exc import IntegrityError
 
 from shingling.admin.records import PAGE_FIELDS, Header, Record, batches, checked, problem_of
@@ -21,12 +19,7 @@ from shingling.sketch import Scheme
 from shingling.store.backends.base import damage_of
 from shingling.store.indexing import index_all
 from shingling.store.known import unpacked
-from shingling.store.schema.rows import (
-    COLUMNS,
-    SIGNED,
-    is_readable,
-    url_key,
-)
+from shingling.store.schema.rows import COLUMNS, SIGNED, url_key
 from shingling.store.schema.tables import (
     insert_rows,
     pages,
@@ -44,26 +37,18 @@ from shingling.text import pack
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 
-    from sqlalchemy import BindParameter, Connection, Select
+    from sqlalchemy import Connection, Select, TextClause
 
     from shingling.store.session import Session
 
 _ROWS_READ_AT_ONCE = _RECORDS_WRITTEN_AT_ONCE = 256
-_BATCHES_PACKED_AHEAD = 4
 _OTHER_NAMES = {"run_id": "run", "last_run_id": "last_run"}  # that exports have for columns
-_EXPORTED_COLUMNS = {
-    name: exported for name in COLUMNS if (exported := _OTHER_NAMES.get(name, name)) in PAGE_FIELDS
-}
+_RUNS = select(runs).order_by(runs.c.id)
 
-_original = pages.alias("original")
-_PAGES = (
-    select(*pages.c, _original.c.url.label("original"), texts.c.zlib)
-    .select_from(
-        pages.outerjoin(_original, pages.c.original_id == _original.c.id).outerjoin(
-            texts, pages.c.id == texts.c.page_id
-        )
-    )
-    .order_by(pages.c.id)
+_PAGES = text(
+    "SELECT pages.*, pages.run_id AS run, pages.last_run_id AS last_run, original.url AS original,"
+    " texts.zlib FROM pages LEFT JOIN pages AS original ON original.id = pages.original_id"
+    " LEFT JOIN texts ON texts.page_id = pages.id ORDER BY pages.id"
 )
 _REVIEWS = select(
     reviews.c.a_url.label("a"),
@@ -71,13 +56,15 @@ _REVIEWS = select(
     *(reviews.c.same, reviews.c.note, reviews.c.created),
 ).order_by(reviews.c.a_key, reviews.c.b_key)
 
-FOLLOWS_NONE = and_(
-    pages.c.original_id.is_not(None),
-    ~exists().where(
-        _original.c.id == pages.c.original_id,
-        _original.c.original_id.is_(None),
-        _original.c.scope == pages.c.scope,
-    ),
+_WIDENED = text(
+    "UPDATE pages SET first_seen = CASE WHEN first_seen > :first THEN :first ELSE first_seen END,"
+    " last_seen = CASE WHEN last_seen < :last THEN :last ELSE last_seen END WHERE id = :page_id"
+)
+
+FOLLOWS_NONE = text(
+    "pages.original_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM pages AS original WHERE"
+    " original.id = pages.original_id AND original.original_id IS NULL"
+    " AND original.scope = pages.scope)"
 )
 """Condition on pages that follow no page, or none that they may follow."""
 
@@ -96,14 +83,17 @@ def export(session: Session, *, with_texts: bool = True) -> Generator[Record]:
         header = _header(connection, with_texts)
         yield header.record()
         known_runs, number = set[int](), 0
-        for record in _sound(connection, "run", _exported_runs(connection)):
+        found_runs = map(_exported_run, _rows(connection, _RUNS))
+        for record in _sound(connection, "run", found_runs):
             known_runs.add(record.fields["id"])
             yield record
         yield from _sound(connection, "review", _rows(connection, _REVIEWS))
         for page in _sound(connection, "page", _exported_pages(connection, with_texts)):
             number += 1
-            run = page.fields["run"]
-            yield page._replace(fields={**page.fields, "run": run if run in known_runs else None})
+            fields = {**page.fields, "simhash": SIGNED.read(page.fields["simhash"])}
+            if fields["run"] not in known_runs:
+                fields["run"] = None
+            yield page._replace(fields=fields)
         if header.texts:
             for site, blocks in _exported_templates(connection):
                 yield Record("template", {"site": site, "blocks": blocks})
@@ -124,7 +114,7 @@ def _header(connection: Connection, with_texts: bool) -> Header:
     )
 
 
-def _rows(connection: Connection, query: Select[Any]) -> Iterator[dict[str, Any]]:
+def _rows(connection: Connection, query: Select[Any] | TextClause) -> Iterator[dict[str, Any]]:
     streamed = query.execution_options(yield_per=_ROWS_READ_AT_ONCE)
     with connection.execute(streamed) as result:  # closed even if nobody reads to the end
         for row in result.mappings():
@@ -143,9 +133,8 @@ def _sound(
             yield record
 
 
-def _exported_runs(connection: Connection) -> Iterator[Mapping[str, Any]]:
-    for row in _rows(connection, select(runs).order_by(runs.c.id)):
-        yield {**row, **{name: _parsed(row[name]) for name in ("counts", "settings")}}
+def _exported_run(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {**row, **{name: _parsed(row[name]) for name in ("counts", "settings")}}
 
 
 def _parsed(raw: Any) -> Any:
@@ -159,17 +148,11 @@ def _parsed(raw: Any) -> Any:
 def _exported_pages(connection: Connection, with_texts: bool) -> Iterator[Mapping[str, Any]]:
     names = PAGE_FIELDS if with_texts else PAGE_FIELDS[:-1]
     for row in _rows(connection, _PAGES):
-        if not is_readable([row[name] for name in COLUMNS]):
-            damage_of(connection).note(f"page {row['id']}")
-            continue
-        fields = {name: row[column] for column, name in _EXPORTED_COLUMNS.items()}
-        fields["original"] = row["original"]
-        fields["simhash"] = SIGNED.read(row["simhash"])
-        text = None if row["zlib"] is None else unpacked(row["zlib"])
-        if text is None and row["zlib"] is not None:
+        kept = None if row["zlib"] is None else unpacked(row["zlib"])
+        if kept is None and row["zlib"] is not None:
             damage_of(connection).note(f"the text of page {row['id']}")
-        fields["text"] = None if text is None else text.text
-        yield {name: fields[name] for name in names}
+        row["text"] = None if kept is None else kept.text
+        yield {name: row[name] for name in names}
 
 
 def _exported_templates(connection: Connection) -> Iterator[tuple[str, bytes]]:
@@ -209,22 +192,18 @@ def restore(session: Session, header: Header, records: Iterable[Record]) -> Coun
             ]
             connection.execute(insert(rules), rows)
         numbers: Counter[str] = Counter()
-        found = batches(checked(records), _RECORDS_WRITTEN_AT_ONCE)
-        with closing(_with_packed_texts(found)) as packed:
-            for batch, texts_of_batch in packed:
-                try:
-                    _write(connection, batch, texts_of_batch)
-                except IntegrityError:
-                    raise batch[0].error(
-                        f"this {batch[0].kind}, or one of the next {len(batch) - 1:,}, has the id"
-                        " or the URL of another one"
-                    ) from None
-                numbers[batch[0].kind] += len(batch)
+        for batch in batches(checked(records), _RECORDS_WRITTEN_AT_ONCE):
+            try:
+                _write(connection, batch)
+            except IntegrityError:
+                raise batch[0].error(
+                    f"this {batch[0].kind}, or one of the next {len(batch) - 1:,}, has the id"
+                    " or the URL of another one"
+                ) from None
+            numbers[batch[0].kind] += len(batch)
         _require_stars(connection)
-        index = header.index
-        if index.sampled and numbers["page"]:
-            # Samples are of texts.
-            index = replace(index, sampled=bool(connection.scalar(select(exists(select(texts))))))
+        has_texts = header.texts or not header.pages  # which samples are of
+        index = replace(header.index, sampled=header.index.sampled and has_texts)
         connection.execute(
             update(scheme_table).values(
                 **scheme_columns(header.scheme, index),
@@ -239,36 +218,8 @@ def restore(session: Session, header: Header, records: Iterable[Record]) -> Coun
         return numbers
 
 
-_Texts = list[tuple[int, bytes]]
-
-
-def _with_packed_texts(
-    found: Iterable[list[Record]],
-) -> Generator[tuple[list[Record], _Texts]]:
-    """Yield batches of records, each with its texts, which threads pack ahead: by page id."""
-    waiting = deque[tuple[list[Record], Future[_Texts]]]()
-    with ThreadPoolExecutor() as threads:
-        for batch in found:
-            waiting.append((batch, threads.submit(_packed_texts, batch)))
-            if len(waiting) == _BATCHES_PACKED_AHEAD:
-                first, texts_of_first = waiting.popleft()
-                yield first, texts_of_first.result()
-        for first, texts_of_first in waiting:
-            yield first, texts_of_first.result()
-
-
-def _packed_texts(batch: Sequence[Record]) -> _Texts:
-    return [
-        (record.fields["id"], pack(record.fields["text"]))
-        for record in batch
-        if record.fields.get("text") is not None
-    ]
-
-
-def _write(
-    connection: Connection, batch: Sequence[Record], packed: Sequence[tuple[int, bytes]]
-) -> None:
-    """Write records of one kind; pages have packed texts."""
+def _write(connection: Connection, batch: Sequence[Record]) -> None:
+    """Write records of one kind."""
     kind, fields = batch[0].kind, [record.fields for record in batch]
     if kind == "run":
         connection.execute(insert(runs), [_run_row(one) for one in fields])
@@ -280,6 +231,7 @@ def _write(
     else:
         rows = [*map(_page_row, fields)]
         insert_rows(connection, pages, [*rows[0]], [tuple(row.values()) for row in rows])
+        packed = [(one["id"], pack(one["text"])) for one in fields if one.get("text") is not None]
         insert_rows(connection, texts, ("page_id", "zlib"), packed)
 
 
@@ -290,7 +242,7 @@ def _run_row(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 def _page_row(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        **{column: fields.get(name) for column, name in _EXPORTED_COLUMNS.items()},
+        **{name: fields.get(_OTHER_NAMES.get(name, name)) for name in COLUMNS},
         "url_key": url_key(fields["url"]),
         "simhash": SIGNED.write(fields["simhash"]),
     }
@@ -311,14 +263,7 @@ def _require_stars(connection: Connection) -> None:
         )
 
 
-def widen_seen(session: Session, seen: Iterable[tuple[int, int, int]]) -> None:
-    """Widen when pages were seen: each is given by its id, a first and a last time."""
-    first: BindParameter[int] = bindparam("first")
-    last: BindParameter[int] = bindparam("last")
-    earlier = case((pages.c.first_seen > first, first), else_=pages.c.first_seen)
-    later = case((pages.c.last_seen < last, last), else_=pages.c.last_seen)
-    rows = [{"row": row, "first": at, "last": until} for row, at, until in seen]
-    if rows:
-        widened = update(pages).where(pages.c.id == bindparam("row"))
-        widened = widened.values(first_seen=earlier, last_seen=later)
-        session.database.write(lambda connection: connection.execute(widened, rows), alone=True)
+def widen_seen(session: Session, seen: Sequence[Mapping[str, int]]) -> None:
+    """Widen when pages were seen: each has a `page_id`, and when it was seen `first` and `last`."""
+    if seen:
+        session.database.write(lambda connection: connection.execute(_WIDENED, seen), alone=True)

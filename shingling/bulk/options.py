@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from shingling.errors import BulkError
+from shingling.files.json_values import number_or_time
 from shingling.rules import DEFAULT_EXTRACTOR, MAX_BYTES, METHODS, WORKER_MEMORY_BYTES
 from shingling.rules.rules import Rules
 from shingling.sketch import Scheme
@@ -163,21 +162,10 @@ class Order:
         """Place of a row: the lowest comes first, and infinity if it has none."""
         if self.keep == "longest":
             return -float(len(text))
-        value = None if self.field is None else _number(values.get(self.field))
+        value = None if self.field is None else number_or_time(values.get(self.field))
         if value is None:
             return math.inf
         return -value if self.keep == "newest" else value
-
-
-def _number(value: Any) -> float | None:
-    """Read a number, or the seconds since 1970 of a time; None of anything else."""
-    with suppress(TypeError, ValueError, OverflowError):
-        found = float(value)
-        return found if math.isfinite(found) else None
-    with suppress(TypeError, ValueError, OverflowError):
-        time = datetime.fromisoformat(value)
-        return time.replace(tzinfo=time.tzinfo or UTC).timestamp()
-    return None
 
 
 class Problem(NamedTuple):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 import json
-from datetime import date, datetime, time
+import math
+from contextlib import suppress
+from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from typing import Any
 
@@ -33,6 +35,17 @@ def json_value(value: Any) -> Any:
     if isinstance(value, (list, tuple, set)):
         return [json_value(one) for one in value]
     return str(value)
+
+
+def number_or_time(value: Any) -> float | None:
+    """Read a number, or the seconds since 1970 of a time in ISO 8601; None of anything else."""
+    with suppress(TypeError, ValueError, OverflowError):
+        found = float(value)
+        return found if math.isfinite(found) else None
+    with suppress(TypeError, ValueError, OverflowError):
+        moment = datetime.fromisoformat(value)
+        return moment.replace(tzinfo=moment.tzinfo or UTC).timestamp()
+    return None
 
 
 def to_json(values: dict[str, Any]) -> bytes:

@@ -310,7 +310,8 @@ def test_times_of_a_page_only_widen(store: Store) -> None:
     [verdict] = store.check([Page("u", text(BASE), fetched=100)])
     assert verdict.page_id is not None
     for first, last in ((90, 95), (99, 120), (95, 110)):
-        widen_seen(session_of(store), [(verdict.page_id, first, last)])
+        seen = {"page_id": verdict.page_id, "first": first, "last": last}
+        widen_seen(session_of(store), [seen])
     [page] = store.find("u")
     assert (page.first_seen.timestamp(), page.last_seen.timestamp()) == (90, 120)
 

@@ -262,9 +262,9 @@ def test_a_file_that_was_cut_off_is_refused_as_a_whole(
 
 
 WRONG = {
-    "base64": ('"minima": "', '"minima": "!', "line 11: minima is not in base64"),
-    "hexadecimal": ('"text_hash": "', '"text_hash": "xx', "line 11: text_hash is not 32 hex"),
-    "simhash": ('"simhash": "', '"simhash": "00', "line 11: simhash is not 16 hexadecimal digits"),
+    "base64": ('"minima": "', '"minima": "!', "line 11: minima is '!"),
+    "hexadecimal": ('"text_hash": "', '"text_hash": "xx', "line 11: text_hash is 'xx"),
+    "simhash": ('"simhash": "', '"simhash": "ff', "line 11: simhash is "),
     "no record": ('{"record": "page", ', "{", "line 11: record is missing"),
     "json": ('{"record": "run"', '{"record" "run"', "line 2: not JSON"),
 }

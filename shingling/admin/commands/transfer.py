@@ -6,7 +6,7 @@ import sys
 from contextlib import closing
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scrapy.exceptions import UsageError
 
@@ -162,31 +162,40 @@ def _print_restored(options: CommandOptions, restored: Counter[str]) -> int:
 def _print_counts(options: CommandOptions, counts: Counter[str], problems: Problems) -> int:
     from shingling.store import STATUSES
 
-    total = counts.total() or 1
+    pages, bad = counts.total(), problems.number
     removed = counts["exact"] + counts["near"]
-    read, kept = counts.total() + problems.number, counts.total() - removed
+    shares = {status: counts[status] / max(pages, 1) for status in STATUSES}
     if options.json:
-        shown: dict[str, Any] = {"restored": False, "pages": counts.total()}
-        shown |= {"read": read, "bad": problems.number, "kept": kept, "removed": removed}
-        shown |= {status: counts[status] for status in STATUSES}
-        shown["shares"] = {status: round(counts[status] / total, 4) for status in STATUSES}
-        shown["wrong"] = problems.number
-        shown["problems"] = [{"where": at, "problem": what} for at, what in problems.first]
-        print_json(shown)
+        print_json(
+            {
+                "restored": False,
+                "pages": pages,
+                "read": pages + bad,
+                "bad": bad,
+                "kept": pages - removed,
+                "removed": removed,
+                **{status: counts[status] for status in STATUSES},
+                "shares": {status: round(share, 4) for status, share in shares.items()},
+                "wrong": bad,
+                "problems": [{"where": at, "problem": what} for at, what in problems.first],
+            }
+        )
     else:
         for at, what in problems.first:
             print_lines(f"{at}: {what}", error=True)
-        if problems.number > len(problems.first):
-            print_lines(f"… and {problems.number - len(problems.first):,} more", error=True)
+        if bad > len(problems.first):
+            print_lines(f"… and {bad - len(problems.first):,} more", error=True)
         by_status = [
-            f"{counts[status]:,} {status} ({counts[status] / total:.1%})"
-            for status in STATUSES
-            if counts[status]
+            f"{counts[status]:,} {status} ({share:.1%})"
+            for status, share in shares.items()
+            if share
         ]
-        pages = filter(None, [counted(counts.total(), "page"), ", ".join(by_status)])
-        numbers = f"{problems.number:,} bad, {kept:,} kept, {removed:,} removed"
-        print_lines(": ".join(pages), f"{counted(read, 'row')} read: {numbers}")
-    return FAILED if problems.number and not counts else FOUND
+        print_lines(
+            ": ".join(filter(None, [counted(pages, "page"), ", ".join(by_status)])),
+            f"{counted(pages + bad, 'row')} read: {bad:,} bad, {pages - removed:,} kept,"
+            f" {removed:,} removed",
+        )
+    return FAILED if bad and not pages else FOUND
 
 
 COMMANDS = (
