@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import exists, select, text
+from sqlalchemy import select, text
 from sqlalchemy.exc import DBAPIError
 
 from shingling.admin.transfer import FOLLOWS_NONE
@@ -17,7 +17,7 @@ from shingling.store.schema.tables import LIVE, pages, texts
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from sqlalchemy import Connection
+    from sqlalchemy import Connection, Executable
 
     from shingling.store.session import Session
 
@@ -32,13 +32,16 @@ KINDS = {
 MAX_EXAMPLES = 20  # of each kind
 _PAGES_AT_ONCE = 500
 
-_ORPHANS = {
+_HAS_NO_ORIGINAL = text(
+    "NOT EXISTS (SELECT 1 FROM pages WHERE id = page_id AND original_id IS NULL)"
+)
+_ORPHANS: dict[str, Executable] = {
     "page": select(pages.c.id).where(FOLLOWS_NONE),
-    "text of page": select(texts.c.page_id).where(~exists().where(pages.c.id == texts.c.page_id)),
+    "text of page": text(
+        "SELECT page_id FROM texts WHERE NOT EXISTS (SELECT 1 FROM pages WHERE id = page_id)"
+    ),
     **{
-        f"{table} of page": select(table.c.page_id)
-        .where(~exists().where(pages.c.id == table.c.page_id, pages.c.original_id.is_(None)))
-        .distinct()
+        f"{table} of page": select(table.c.page_id).where(_HAS_NO_ORIGINAL).distinct()
         for table in (LIVE.bands, LIVE.samples)
     },
 }

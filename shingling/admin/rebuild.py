@@ -12,8 +12,9 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from sqlalchemy import column, delete, exists, func, insert, or_, select, table, text, update
+from sqlalchemy import func, or_, select, text, update
 
+from shingling.console.output import counted
 from shingling.errors import BandingError, SchemeError
 from shingling.sketch import sign
 from shingling.store.decide.batch import Batch
@@ -26,7 +27,6 @@ from shingling.store.schema.rows import ORIGINS, row_from
 from shingling.store.schema.tables import (
     LIVE,
     NEXT,
-    chunked,
     pages,
     scheme as scheme_table,
     temporary,
@@ -37,7 +37,7 @@ from shingling.store.session import Session, add_rules, find_rules, scheme_colum
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from sqlalchemy import Connection, FromClause
+    from sqlalchemy import Connection
 
     from shingling.arrays import Integers
     from shingling.rules.rules import Rules
@@ -52,7 +52,6 @@ _PAGES_AT_ONCE = 500
 _IDS_READ_AT_ONCE = 10_000
 _MAX_EXAMPLES = 20
 
-_BEFORE = table("before_pages", column("id"), column("original_id"), column("resemblance"))
 _KEEP = text(
     "CREATE TEMPORARY TABLE before_pages AS SELECT id, original_id, resemblance FROM next_pages"
 )
@@ -60,6 +59,30 @@ _DROP = text("DROP TABLE before_pages")
 _ORDER = select(pages.c.id).order_by(pages.c.first_seen, pages.c.id)
 _TEXTS_KEPT = select(func.count(), func.count(texts.c.zlib)).select_from(pages.outerjoin(texts))
 _ORIGINALS = select(func.count()).where(pages.c.original_id.is_(None))
+_NUMBERS = """
+    SELECT count(*),
+        count(*) FILTER (WHERE old.original_id IS NULL),
+        count(*) FILTER (WHERE new.original_id IS NULL),
+        count(*) FILTER (WHERE old.original_id IS NOT NULL AND new.original_id IS NULL),
+        count(*) FILTER (WHERE old.original_id IS NULL AND new.original_id IS NOT NULL),
+        count(*) FILTER (WHERE old.original_id <> new.original_id)
+    FROM {} AS old JOIN next_pages AS new ON old.id = new.id
+"""
+_EXAMPLES = """
+    SELECT new.url, was.url, now.url, coalesce(new.resemblance, old.resemblance)
+    FROM {} AS old JOIN next_pages AS new ON old.id = new.id
+        LEFT JOIN pages AS was ON was.id = old.original_id
+        LEFT JOIN pages AS now ON now.id = new.original_id
+    WHERE coalesce(old.original_id, 0) <> coalesce(new.original_id, 0)
+    ORDER BY new.{}, new.id LIMIT :limit
+"""
+_TAKE_OVER = (
+    text("DELETE FROM texts WHERE NOT EXISTS (SELECT 1 FROM next_pages WHERE id = page_id)"),
+    text("DELETE FROM pages WHERE NOT EXISTS (SELECT 1 FROM next_pages WHERE id = pages.id)"),
+    text("DELETE FROM full_keys"),
+    text("INSERT INTO full_keys SELECT key FROM next_full_keys"),
+)
+_DELETE_TEXT = text("DELETE FROM texts WHERE page_id = :page_id")
 
 
 class Change(NamedTuple):
@@ -204,7 +227,7 @@ def compare_rules(session: Session, present: Rules, other: Rules, show: Progress
     """
     with session.database.trying() as connection:
 
-        def decide_by(rules: Rules, before: FromClause, part: int) -> Changes:
+        def decide_by(rules: Rules, before: str, part: int) -> Changes:
             after = _session_after(session, rules, session.scheme)
             number = find_rules(connection, rules)
 
@@ -212,12 +235,12 @@ def compare_rules(session: Session, present: Rules, other: Rules, show: Progress
                 show(part * pages + done, 2 * pages)
 
             _decide_all(connection, session.scheme, after, number, show_decisions)
-            return _changes(connection, before, None)
+            return _changes(connection, before, by_chance=True)
 
-        again = decide_by(present, LIVE.pages, 0)
+        again = decide_by(present, "pages", 0)
         connection.execute(_KEEP)
         temporary.drop_all(connection, checkfirst=False)
-        changes = decide_by(other, _BEFORE, 1)
+        changes = decide_by(other, "before_pages", 1)
         temporary.drop_all(connection, checkfirst=False)
         connection.execute(_DROP)
     return Compared(again, changes)
@@ -253,9 +276,8 @@ def _require_texts(connection: Connection, index: Index, before: Scheme, after: 
         )
     if after != before and missing:
         raise SchemeError(
-            f"{missing:,} {'page is' if missing == 1 else 'pages are'} stored without"
-            f" {'its text' if missing == 1 else 'their texts'} (DEDUP_STORE_TEXT): all"
-            " texts are needed to sign them under another scheme"
+            f"{counted(missing, 'page')} stored without text (DEDUP_STORE_TEXT): all texts are"
+            " needed to sign them under another scheme"
         )
 
 
@@ -304,40 +326,19 @@ def _decide(
         batch.templates.keep()
 
 
-def _changes(
-    connection: Connection, old: FromClause = LIVE.pages, limit: int | None = _MAX_EXAMPLES
-) -> Changes:
+def _changes(connection: Connection, old: str = "pages", *, by_chance: bool = False) -> Changes:
     """Compare what was decided in temporary tables with what was before.
 
     Args:
         connection: to the store.
-        old: table of pages as they stood before.
-        limit: of the examples; None: all, in an order by chance.
+        old: name of the table of pages as they stood before.
+        by_chance: whether the examples are all pages, in an order by chance.
     """
-    new = NEXT.pages
-    both = old.join(new, old.c.id == new.c.id)
-    was, now = old.c.original_id, new.c.original_id
-    numbers = select(
-        func.count(),
-        func.count().filter(was.is_(None)),
-        func.count().filter(now.is_(None)),
-        func.count().filter(was.is_not(None), now.is_(None)),
-        func.count().filter(was.is_(None), now.is_not(None)),
-        func.count().filter(was != now),
-    ).select_from(both)
-    number, before, after, freed, caught, moved = connection.execute(numbers).one()
-    was_head, now_head = (LIVE.pages.alias(name) for name in ("was_head", "now_head"))
-    heads = both.outerjoin(was_head, was == was_head.c.id).outerjoin(now_head, now == now_head.c.id)
-    resemblance = func.coalesce(new.c.resemblance, old.c.resemblance)
-    by_age = (new.c.first_seen, new.c.id) if limit else (new.c.url_key, new.c.id)
-    query = (
-        select(new.c.url, was_head.c.url, now_head.c.url, resemblance)
-        .select_from(heads)
-        .where(was.is_distinct_from(now))
-        .order_by(*by_age)
-        .limit(limit)
-    )
-    examples = tuple(map(Change._make, connection.execute(query)))
+    numbers = connection.execute(text(_NUMBERS.format(old))).one()
+    number, before, after, freed, caught, moved = numbers
+    order, limit = ("url_key", number) if by_chance else ("first_seen", _MAX_EXAMPLES)
+    found = connection.execute(text(_EXAMPLES.format(old, order)), {"limit": limit})
+    examples = tuple(map(Change._make, found))
     return Changes(number, (before, after), freed, caught, moved, examples)
 
 
@@ -350,14 +351,11 @@ def _take_over(connection: Connection, after: Session) -> None:
         .where(pages.c.id == made.c.id, differs)
         .values({name: made.c[name] for name in names})
     )
-    for key in (texts.c.page_id, pages.c.id):
-        undecided = ~exists().where(made.c.id == key)
-        connection.execute(delete(key.table).where(undecided))
+    for statement in _TAKE_OVER:
+        connection.execute(statement)
     _delete_unreadable_texts(connection)
     for live, keys in ((LIVE.bands, NEXT.bands), (LIVE.samples, NEXT.samples)):
         after.database.postings(connection, live).take_over(keys)
-    connection.execute(delete(LIVE.full))
-    connection.execute(insert(LIVE.full).from_select(["key"], select(NEXT.full)))
     packs = json.dumps(after.scheme.canonical.pack_versions())
     connection.execute(
         update(scheme_table).values(**scheme_columns(after.scheme, after.index), packs=packs)
@@ -367,6 +365,6 @@ def _take_over(connection: Connection, after: Session) -> None:
 def _delete_unreadable_texts(connection: Connection) -> None:
     query = select(texts.c.page_id, texts.c.zlib)
     with connection.execute(query, execution_options={"yield_per": _PAGES_AT_ONCE}) as rows:
-        lost = [page_id for page_id, raw in rows if unpacked(raw) is None]
-    for part in chunked(lost):
-        connection.execute(delete(texts).where(texts.c.page_id.in_(part)))
+        lost = [{"page_id": page_id} for page_id, raw in rows if unpacked(raw) is None]
+    if lost:
+        connection.execute(_DELETE_TEXT, lost)

@@ -32,36 +32,41 @@ if TYPE_CHECKING:
     from shingling.console.options import CommandOptions
     from shingling.rules.rules import Rules
     from shingling.store import Index, IndexShape
+    from shingling.store.session import Session
 
 
 def _rebuild(options: CommandOptions) -> int:
-    from shingling.store import Store
-
-    threshold = options.settings.rules.threshold if options.threshold is None else options.threshold
     _check(options)
     with open_session(options) as session:
-        store = Store(session)
-        changes: Changes | None = None
         if options.decide or options.scheme:
-            rules = _rules_to_decide_by(options, threshold)
-            scheme = options.settings.scheme if options.scheme else None
-            asks = sys.stdin.isatty() and not options.dry_run
-            if asks and not confirmed(options, "Decide all pages of the store again?"):
-                print_lines("nothing was changed", error=options.json)
-                return NOT_FOUND
-            with _progress("deciding") as progress:
-                changes = store.admin.redecide(
-                    rules, scheme=scheme, dry_run=options.dry_run, progress=progress
-                )
-            index = session.index.shape
-        else:
-            rules = _rules_to_index_for(options, session.index, threshold)
-            with _progress("indexing") as progress:
-                index = store.admin.rebuild(rules=rules, progress=progress)
-        extractors = session.extractors()
-    if changes is None:
-        return _print_index(options, index, rules)
-    return _print_changes(options, changes, index, extractors)
+            return _decide_again(options, session)
+        return _index_again(options, session)
+
+
+def _decide_again(options: CommandOptions, session: Session) -> int:
+    from shingling.store import Store
+
+    asks = sys.stdin.isatty() and not options.dry_run
+    if asks and not confirmed(options, "Decide all pages of the store again?"):
+        print_lines("nothing was changed", error=options.json)
+        return NOT_FOUND
+    with _progress("deciding") as progress:
+        changes = Store(session).admin.redecide(
+            _rules_to_decide_by(options),
+            scheme=options.settings.scheme if options.scheme else None,
+            dry_run=options.dry_run,
+            progress=progress,
+        )
+    return _print_changes(options, changes, session.index.shape, session.extractors())
+
+
+def _index_again(options: CommandOptions, session: Session) -> int:
+    from shingling.store import Store
+
+    rules = _rules_to_index_for(options, session.index)
+    with _progress("indexing") as progress:
+        index = Store(session).admin.rebuild(rules=rules, progress=progress)
+    return _print_index(options, index, rules)
 
 
 def _check(options: CommandOptions) -> None:
@@ -73,7 +78,7 @@ def _check(options: CommandOptions) -> None:
         raise UsageError("--dry-run goes with --decide or --scheme")
 
 
-def _rules_to_decide_by(options: CommandOptions, threshold: float) -> Rules:
+def _rules_to_decide_by(options: CommandOptions) -> Rules:
     """Rules of the settings with what the options say instead."""
     rules = options.settings.rules
     containment = rules.containment
@@ -81,13 +86,13 @@ def _rules_to_decide_by(options: CommandOptions, threshold: float) -> Rules:
         containment = DEFAULT_CONTAINMENT if options.containment else None
     return replace(
         rules,
-        threshold=threshold,
+        threshold=options.threshold or rules.threshold,
         method=options.method or rules.method,
         containment=containment,
     )
 
 
-def _rules_to_index_for(options: CommandOptions, index: Index, threshold: float) -> Rules:
+def _rules_to_index_for(options: CommandOptions, index: Index) -> Rules:
     """Rules that a new index is for; what nothing is said of stays as in the present one."""
     from shingling.rules.rules import Rules
 
@@ -96,7 +101,9 @@ def _rules_to_index_for(options: CommandOptions, index: Index, threshold: float)
         method = index.usual_rules().method
     sampled = index.sampled if options.containment is None else options.containment
     return Rules(
-        threshold=threshold, method=method, containment=DEFAULT_CONTAINMENT if sampled else None
+        threshold=options.threshold or options.settings.rules.threshold,
+        method=method,
+        containment=DEFAULT_CONTAINMENT if sampled else None,
     )
 
 
