@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import NamedTuple
 
 import numpy as np
@@ -44,13 +45,10 @@ def most_wrong(wrong: int, number: int) -> float:
 
 def number_needed(wrong: int, share: float) -> int:
     """Find how many must be looked at, of which so many are wrong, for at most a share of all."""
-    low, high = wrong, wrong + 1
-    while most_wrong(wrong, high) > share:
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if most_wrong(wrong, middle) <= share else (middle, high)
-    return high
+    enough = range(int((2 * wrong + 10) / share))  # more than enough: about (wrong + 3) / share
+    return bisect_left(
+        enough, True, lo=wrong + 1, key=lambda number: most_wrong(wrong, number) <= share
+    )
 
 
 def _lower_end(found: int, number: int, tail: float = _TAIL) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-import io
+import sys
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -144,18 +144,15 @@ def _print_pairs(
     if len(pairs) > MAX_PAIRS_LISTED:
         raise ShinglingError(f"more than {MAX_PAIRS_LISTED:,} pairs: choose a higher --threshold")
     pairs.sort(key=lambda pair: (-pair.value, pair.a, pair.b))
+    found = [(pair.value, names[pair.a], names[pair.b]) for pair in pairs]
     if options.json:
-        listed = [
-            {"a": names[pair.a], "b": names[pair.b], measure: round(pair.value, 4)}
-            for pair in pairs
-        ]
+        listed = [{"a": a, "b": b, measure: round(value, 4)} for value, a, b in found]
         print_json({"documents": len(names), "threshold": threshold, "pairs": listed})
-    elif pairs or options.csv:
-        rows = [(f"{pair.value:.3f}", names[pair.a], names[pair.b]) for pair in pairs]
-        _print_rows([measure, "A", "B"], rows, options)
+    elif found or options.csv:
+        _print_rows([measure, "A", "B"], [(f"{value:.3f}", a, b) for value, a, b in found], options)
     else:
         print_lines(f"no two of {counted(len(names), 'document')} have {threshold:g} or more")
-    return FOUND if pairs else NOT_FOUND
+    return FOUND if found else NOT_FOUND
 
 
 def _print_matrix(
@@ -165,16 +162,15 @@ def _print_matrix(
     if options.json:
         rounded = [[round(value, 4) for value in row] for row in matrix]
         return print_json({"documents": names, measure: rounded})
-    columns, firsts = [*names], [*names]
+    columns = firsts = names
     if not options.csv:
         columns = [str(number) for number in range(1, len(names) + 1)]
-        firsts = [f"{number} {name}" for number, name in enumerate(names, 1)]
+        firsts = [" ".join(one) for one in zip(columns, names, strict=True)]
     rows = [
         [first, *(f"{value:.3f}" for value in row)]
         for first, row in zip(firsts, matrix, strict=True)
     ]
-    _print_rows([measure, *columns], rows, options)
-    return FOUND
+    return _print_rows([measure, *columns], rows, options)
 
 
 def _print_uniqueness(names: Sequence[str], collection: Collection, options: CommandOptions) -> int:
@@ -187,18 +183,16 @@ def _print_uniqueness(names: Sequence[str], collection: Collection, options: Com
         ]
         return print_json({"threshold": threshold, "documents": listed})
     rows = [(f"{value:.3f}", "yes" if value >= threshold else "no", name) for value, name in found]
-    _print_rows(["uniqueness", "unique", "document"], rows, options)
-    return FOUND
+    return _print_rows(["uniqueness", "unique", "document"], rows, options)
 
 
 def _print_rows(
     columns: Sequence[str], rows: Sequence[Sequence[str]], options: CommandOptions
-) -> None:
-    if not options.csv:
+) -> int:
+    if options.csv:
+        writer = csv.writer(sys.stdout, lineterminator="\n")
+        for row in (columns, *rows):
+            writer.writerow([harmless_cell(printable(cell)) for cell in row])
+    else:
         print_table(columns, rows)
-        return
-    for row in (columns, *rows):
-        line = io.StringIO()
-        cells = [harmless_cell(printable(cell)) for cell in row]
-        csv.writer(line, lineterminator="").writerow(cells)
-        print_lines(line.getvalue())
+    return FOUND

@@ -24,6 +24,7 @@ class CommandOptions(Namespace):
     store: str | None
     json: bool
     csv = False
+    limit: Any = None
 
 
 ONLY_ONE = "only one"

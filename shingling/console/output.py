@@ -205,7 +205,7 @@ def print_found(
 
 def print_more(found: Sequence[object], options: CommandOptions) -> None:
     """Say that there is more than `--limit` shows, if more was found."""
-    if len(found) > options.limit:
+    if options.limit is not None and len(found) > options.limit:
         is_data = options.json or options.csv
         print_lines(f"… and more: --limit is {options.limit:,}", error=is_data)
 

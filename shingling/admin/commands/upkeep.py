@@ -22,6 +22,7 @@ from shingling.console.output import (
     NOT_FOUND,
     confirmed,
     counted,
+    print_found,
     print_json,
     print_lines,
     print_result,
@@ -32,7 +33,10 @@ from shingling.console.subcommand import HelpGroup, Subcommand
 from shingling.errors import REPAIR
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from shingling.console.options import CommandOptions
+    from shingling.store import Review
     from shingling.store.forgetting import Chosen
 
 
@@ -73,27 +77,27 @@ def _review(options: CommandOptions) -> int:
 
 
 def _list_reviews(options: CommandOptions) -> int:
+    from shingling.store import Review
+
     with open_store(options) as store:
         reviews = store.admin.reviews(options.url[0] if options.url else None)
-    if options.json:
-        print_json([review.as_dict() for review in reviews])
-    elif reviews:
-        print_table(
-            ["a", "b", "review", "when", "note"],
-            [
-                (
-                    review.a,
-                    review.b,
-                    "same" if review.same else "different",
-                    f"{review.created:%Y-%m-%d %H:%M}",
-                    review.note or "",
-                )
-                for review in reviews
-            ],
-        )
-    else:
-        print_lines("no reviews are stored")
-    return FOUND if reviews else NOT_FOUND
+    return print_found(reviews, options, Review.as_dict, _print_reviews, "no reviews are stored")
+
+
+def _print_reviews(reviews: Sequence[Review]) -> None:
+    print_table(
+        ["a", "b", "review", "when", "note"],
+        [
+            (
+                review.a,
+                review.b,
+                "same" if review.same else "different",
+                f"{review.created:%Y-%m-%d %H:%M}",
+                review.note or "",
+            )
+            for review in reviews
+        ],
+    )
 
 
 def _forget(options: CommandOptions) -> int:
@@ -150,10 +154,9 @@ def _vacuum(options: CommandOptions) -> int:
 
 def _check(options: CommandOptions) -> int:
     from shingling.admin.check import KINDS
-    from shingling.store import Store
 
-    with open_session(options) as session, progress_bar("examined") as show:
-        found = Store(session).admin.check(lambda phase, done: show(phase, done, None))
+    with open_store(options) as store, progress_bar("examined") as show:
+        found = store.admin.check(lambda phase, done: show(phase, done, None))
     if options.json:
         print_json(found.as_dict())
     elif found.is_sound:

@@ -59,7 +59,7 @@ def _compare_all(options: CommandOptions) -> int:
 
 def _compare(options: CommandOptions) -> int:
     from shingling.cli.explain import print_diff
-    from shingling.similarity import compare, word_diff
+    from shingling.similarity import Weighting, compare, word_diff
 
     if options.what == ["-", "-"]:
         raise UsageError("only one of the two can be standard input")
@@ -71,19 +71,13 @@ def _compare(options: CommandOptions) -> int:
     scheme, weighting = _chosen(b.scheme or a.scheme or scheme, options)
     if options.hash:
         return _compare_checksums(a, b, scheme, options)
-    frequencies = None
+    chosen = None if weighting == Weighting() else weighting
     if options.df != "documents":
         from shingling.cli.comparing import frequencies_of
 
         features = [weighting.hashes(scheme.canonical.words(one.split.whole)) for one in (a, b)]
-        frequencies = frequencies_of(features, weighting, options)
-    usual = weighting == type(weighting)() and frequencies is None
-    comparison = compare(
-        a.split.whole,
-        b.split.whole,
-        scheme,
-        None if usual else replace(weighting, frequencies=frequencies),
-    )
+        chosen = replace(weighting, frequencies=frequencies_of(features, weighting, options))
+    comparison = compare(a.split.whole, b.split.whole, scheme, chosen)
     changes = word_diff(a.split.whole, b.split.whole) if options.diff else []
     explained = _explained(a, b, options) if options.explain else None
     if options.json:

@@ -32,9 +32,8 @@ _DEFAULT_THRESHOLD = 0.5
 
 def _similar(options: CommandOptions) -> int:
     measure, threshold, distance = options.measure, options.threshold, options.distance
-    for name in ("threshold", "measure"):
-        if distance is not None and getattr(options, name) is not None:
-            raise UsageError(f"--{name} or --distance, not both")
+    if distance is not None and (threshold is not None or measure is not None):
+        raise UsageError("--distance or --threshold and --measure, not both")
     is_uniqueness = measure == UNIQUENESS
     if threshold is None:
         threshold = UNIQUE_FROM if is_uniqueness else _DEFAULT_THRESHOLD
