@@ -160,7 +160,7 @@ def test_a_row_that_ends_its_worker_or_takes_too_long_is_left_out(
     file = write_lines(tmp_path / "rows.jsonl", rows)
     options = Options(extractor="tests.extraction.extractors.awkward", workers=1)
     if reason == "timeout":
-        options = replace(options, timeout=5.0)
+        options = replace(options, timeout=10.0)
     assert deduplicate([str(file)], tmp_path / "out", options).total == len(said) - 1
     [bad] = read_lines(tmp_path / "out" / "bad.jsonl")
     assert (bad["line"], bad["reason"]) == (2, reason)

@@ -24,8 +24,6 @@ def awkward(html: str, url: str | None) -> str | None:
         end = time.process_time() + float(html.split("busy ")[1].split()[0])
         while time.process_time() < end:
             pass
-    if "sleep" in html:
-        time.sleep(float(html.split("sleep ")[1].split()[0]))
     if "die" in html or ("end once" in html and _is_first(Path(os.environ["HOSTILE_MARK"]))):
         os._exit(1)
     if "leave" in html:
