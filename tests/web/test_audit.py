@@ -13,7 +13,7 @@ from shingling.proportions import most_wrong, number_needed
 from shingling.store.session import Session
 from tests.admin.test_audit import fill_with_risks
 from tests.support.processes import PATIENCE, so_within
-from tests.web.conftest import serving, violations, watched
+from tests.web.conftest import serving, tab_of, violations, watched
 from tests.web.stores import fill_with_attacks
 from tests.web.test_requests import fields_of
 from tests.web.test_threshold import ask
@@ -72,8 +72,7 @@ def test_an_audit_ends_with_how_many_are_wrong_at_most(tmp_path: Path) -> None:
 def test_hostile_titles_and_an_empty_store_are_audited(
     tmp_path: Path, browser: Browser, axe: str
 ) -> None:
-    with serving(tmp_path, fill_with_attacks) as served, browser.new_context() as context:
-        tab = context.new_page()
+    with serving(tmp_path, fill_with_attacks) as served, tab_of(browser) as tab:
         asked, troubles = watched(tab)
         tab.goto(served.address)
         tab.keyboard.press("i")

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import pytest
 
 from shingling import Store
 from tests.support.stores import originals
-from tests.web.conftest import serving, violations, watched
+from tests.web.conftest import serving, tab_of, violations, watched
 from tests.web.stores import HOSTILE_URL, fill_with_news, fill_with_runs
 
 if TYPE_CHECKING:
@@ -36,8 +36,8 @@ _MAX_WIDTH = "document.documentElement.scrollWidth <= window.innerWidth"
 
 @pytest.fixture
 def tab(browser: Browser) -> Iterator[Tab]:
-    with browser.new_context() as context:
-        yield context.new_page()
+    with tab_of(browser) as tab:
+        yield tab
 
 
 def reviews(store: str) -> dict[frozenset[str], tuple[bool, str | None]]:
@@ -93,8 +93,7 @@ def test_pairs_are_reviewed_by_keyboard_alone(tmp_path: Path, tab: Tab, browser:
         # Another browser answers first: this one is told, and changes nothing.
         pair = f"{served.address}/pair?a={CITY}&b={COAST}"
         tab.goto(pair)
-        with browser.new_context() as context:
-            other = context.new_page()
+        with tab_of(browser) as other:
             other.goto(pair)
             other.keyboard.press("s")
             other.wait_for_url("**decided=*")
@@ -108,9 +107,8 @@ def test_pairs_are_reviewed_by_keyboard_alone(tmp_path: Path, tab: Tab, browser:
 def test_pairs_are_reviewed_without_javascript(tmp_path: Path, browser: Browser) -> None:
     with (
         serving(tmp_path / "news", fill_with_news) as served,
-        browser.new_context(java_script_enabled=False) as context,
+        tab_of(browser, java_script_enabled=False) as tab,
     ):
-        tab = context.new_page()
         tab.goto(served.address)
         tab.get_by_label("Order").select_option("resemblance")
         tab.get_by_label("Reviewed").select_option("no")
@@ -127,8 +125,7 @@ def test_pairs_are_reviewed_without_javascript(tmp_path: Path, browser: Browser)
 def test_threshold_audit_and_savings_are_read_without_javascript(
     news: Served, browser: Browser
 ) -> None:
-    with browser.new_context(java_script_enabled=False) as context:
-        tab = context.new_page()
+    with tab_of(browser, java_script_enabled=False) as tab:
         for width, path in product((390, 1440), FOUND_PAGES):
             tab.set_viewport_size({"width": width, "height": 800})
             tab.goto(news.address + path)
@@ -141,8 +138,7 @@ def test_threshold_audit_and_savings_are_read_without_javascript(
 
 
 def test_hostile_pages_run_send_and_break_nothing(attacks: Served, browser: Browser) -> None:
-    with browser.new_context(viewport={"width": 1000, "height": 700}) as context:
-        tab = context.new_page()
+    with tab_of(browser, viewport={"width": 1000, "height": 700}) as tab:
         asked, troubles = watched(tab)
 
         def look() -> None:
@@ -182,6 +178,7 @@ def test_hostile_pages_run_send_and_break_nothing(attacks: Served, browser: Brow
         assert troubles == []
 
 
+OF_COLOURS = ("color-contrast", "link-in-text-block")  # of all rules of axe, these depend on them
 RUNS_PAGES = (
     *("/pages?run=2&change=moved", "/pages?words=none", "/run?id=2", "/reviews", "/overview"),
     *(f"/page?url=https://www.shop.example/item/{one}" for one in ("10", "none")),
@@ -194,14 +191,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield served
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_no_violation(
-    news: Served, runs: Served, browser: Browser, axe: str, scheme: Any
-) -> None:
-    # Of all rules, these depend on colours.
-    rules = ("color-contrast", "link-in-text-block") if scheme == "dark" else ()
-    with browser.new_context(color_scheme=scheme, bypass_csp=True) as context:
-        tab = context.new_page()
+def test_axe_finds_no_violation(news: Served, runs: Served, browser: Browser, axe: str) -> None:
+    with tab_of(browser, bypass_csp=True) as tab:
         of_news = (*NEWS_PAGES, "/overview", *FOUND_PAGES, "/nothing")
         addresses = [*(news.address + path for path in of_news)]
         for address in (*addresses, *(runs.address + path for path in RUNS_PAGES)):
@@ -210,9 +201,13 @@ def test_axe_finds_no_violation(
             if tab.locator("main summary").count():
                 tab.locator("main summary").last.click()
             tab.locator("#keys > summary").click()
-            assert violations(tab, axe, *rules) == [], address
-            tab.locator("#keys > summary").click()
-            tab.set_viewport_size({"width": 390, "height": 640})
-            assert violations(tab, axe, *rules) == [], address
-            tab.set_viewport_size({"width": 320, "height": 640})
+            for width in (1440, 390):  # the first with the list of keys
+                tab.set_viewport_size({"width": width, "height": 720})
+                assert violations(tab, axe) == [], address
+                tab.emulate_media(color_scheme="dark")
+                assert violations(tab, axe, *OF_COLOURS) == [], address
+                tab.emulate_media(color_scheme="light")
+                if width == 1440:
+                    tab.locator("#keys > summary").click()
+            tab.set_viewport_size({"width": 320, "height": 720})
             assert tab.evaluate(_MAX_WIDTH), address

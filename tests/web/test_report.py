@@ -8,14 +8,14 @@ import os
 import re
 import stat
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from shingling import Store
 from shingling.web.report import write_page
 from tests.support.commands import dedup_command
-from tests.web.conftest import violations, watched
+from tests.web.conftest import tab_of, violations, watched
 from tests.web.stores import fill_with_attacks, fill_with_news
 
 if TYPE_CHECKING:
@@ -156,9 +156,7 @@ def test_a_browser_shows_a_report_asks_for_nothing_and_runs_nothing(
     assert report("out.html", store=name).code == 0
     address = (tmp_path / "out.html").as_uri()
     for scheme in ("light", "dark"):
-        chosen: Any = scheme
-        with browser.new_context(color_scheme=chosen) as context:
-            tab = context.new_page()
+        with tab_of(browser, color_scheme=scheme) as tab:
             asked, troubles = watched(tab)
             tab.goto(address)
             assert tab.title() == "Overview · scrapy dedup"

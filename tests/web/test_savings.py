@@ -15,7 +15,7 @@ from shingling.fetching.stored_rules import save
 from shingling.proportions import Proportion
 from shingling.store.session import Session
 from tests.support.commands import dedup_command
-from tests.web.conftest import serving, violations, watched
+from tests.web.conftest import serving, tab_of, violations, watched
 from tests.web.test_threshold import ask
 
 if TYPE_CHECKING:
@@ -112,11 +112,8 @@ def test_hostile_rules_are_shown_as_text_on_a_phone(
 ) -> None:
     with serving(tmp_path, fill_with_rules) as served:
         for scheme in ("light", "dark"):
-            with browser.new_context(
-                viewport={"width": 390, "height": 800},
-                color_scheme=scheme,
-            ) as context:
-                tab = context.new_page()
+            viewport = {"width": 390, "height": 800}
+            with tab_of(browser, viewport=viewport, color_scheme=scheme) as tab:
                 _, troubles = watched(tab)
                 tab.goto(f"{served.address}/savings")
                 assert "drop-parameter <script>" in tab.inner_text("table")

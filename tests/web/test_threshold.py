@@ -11,6 +11,8 @@ import sqlite3
 import threading
 from collections import Counter
 from contextlib import closing
+from functools import partial
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -28,7 +30,7 @@ from shingling.web.store_threads import CountingError, Kept, StoreThreads
 from shingling.web.threshold import advise_by
 from tests.support.processes import PATIENCE, so_within
 from tests.support.stores import execute, url_of
-from tests.web.conftest import serving, watched
+from tests.web.conftest import serving, tab_of, watched
 from tests.web.stores import EDITED_STORIES, fill_with_editions, fill_with_news
 from tests.web.test_requests import ask as send, fields_of
 
@@ -290,9 +292,8 @@ def test_other_methods_empty_stores_and_attacks_are_shown(tmp_path: Path, attack
 def test_a_threshold_is_found_by_keyboard_alone(tmp_path: Path, browser: Browser) -> None:
     with (
         serving(tmp_path / "editions", fill_with_editions) as served,
-        browser.new_context(permissions=["clipboard-read", "clipboard-write"]) as context,
+        tab_of(browser, permissions=["clipboard-read", "clipboard-write"]) as tab,
     ):
-        tab = context.new_page()
         _, troubles = watched(tab)
         keys = tab.keyboard
         tab.goto(served.address)
@@ -333,30 +334,41 @@ def test_ticks_are_round(highest: int, ticks: list[int]) -> None:
     assert [*BarChart("", "", ("a", "b"), [("x", (highest, 0))]).ticks] == ticks
 
 
-def test_what_takes_long_is_counted_in_the_background_and_kept(tmp_path: Path) -> None:
+def test_what_takes_long_is_counted_in_the_background_and_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     url = f"sqlite:///{tmp_path / 'dedup.db'}"
-    fill_with_news(url)
+    Store.open(url).close()
     go_on, number = threading.Event(), iter(range(1, 9))
+    clock = SimpleNamespace(now=1.0, takes=1.0)
 
     def count(_: Session) -> int:
         assert go_on.wait(PATIENCE)
+        clock.now += clock.takes
         return next(number)
 
+    own = "shingling.web.store_threads"
+    monkeypatch.setattr(f"{own}.time", SimpleNamespace(monotonic=lambda: clock.now))
+    wait_for = partial(monkeypatch.setattr, f"{own}.PATIENCE")
     stores = StoreThreads(url, None)
     kept = Kept(stores)
+    get = partial(kept.get, "pages", count)
+    wait_for(0.01)
     with pytest.raises(CountingError):
-        kept.get("pages", count)
+        get()
     go_on.set()
-    assert kept.get("pages", count) == 1
-    assert kept.get("pages", count) == 1
-    kept._read["pages"] = 1, 0
+    wait_for(PATIENCE)
+    assert [get(), get()] == [1, 1]
+    clock.now += 100
     go_on.clear()
-    assert kept.get("pages", count) == 1, "what was counted before, while it is counted again"
+    wait_for(0.01)
+    assert get() == 1, "what was counted before, while it is counted again"
     go_on.set()
-    assert so_within(PATIENCE, lambda: kept.get("pages", count) == 2)
+    wait_for(PATIENCE)
+    assert [get(), get()] == [2, 2]
     kept.forget()
-    assert kept.get("pages", count) == 3
-    assert kept.get("pages", count) == 4, "what is counted at once is not kept"
+    clock.takes = 0.0
+    assert [get(), get()] == [3, 4], "what is counted at once is not kept"
     stores.close()
 
 
