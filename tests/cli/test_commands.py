@@ -160,7 +160,6 @@ def test_forget_asks_and_promotes_the_oldest_duplicate(dedup: Any) -> None:
     ("arguments", "message"),
     [
         (["similar", "https://a.example/1", "--treshold", "0.3"], "unrecognized arguments"),
-        (["list", "--status", "nearly"], "did you mean near?"),
         (["similar", "https://a.example/1", "--threshold", "3"], "from 0 to 1"),
         (["similar", "https://a.example/1", "--distance", "65"], "0 to 64 bits"),
         (["similar", "a", "--distance", "3", "--threshold", "0.5"], "not both"),

@@ -151,19 +151,6 @@ def test_a_text_that_cannot_be_read_is_named_and_left_out(compare: Any, folder: 
     assert "not JSON" in done.err
 
 
-def test_no_cell_of_csv_is_a_formula(
-    compare: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    names = ["=1+1.txt", "+1.txt", "@a.txt", "plain.txt"]
-    for name in names:
-        (tmp_path / name).write_text(article(1))
-    monkeypatch.chdir(tmp_path)
-    rows = [*csv.reader(io.StringIO(compare("--all", *names, "--csv").out))]
-    assert len(rows) == 1 + 6
-    assert {cell for row in rows for cell in row[1:]} >= {f"'{name}" for name in names[:3]}
-    assert not [cell for row in rows for cell in row if cell.startswith(("=", "+", "@"))]
-
-
 def test_checksums_of_shingles_are_compared_and_listed(compare: Any, folder: Path) -> None:
     a, b = article(1), (folder / "sub/b.md").read_text()
     paths = [str(folder / "a.txt"), str(folder / "sub" / "b.md")]

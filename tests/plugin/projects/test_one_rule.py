@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SPIDER = '''
-import datetime
 import json
 
 import scrapy
@@ -57,20 +56,11 @@ class Spider(scrapy.Spider):
         kind = response.url.split("/")[3]
         item = {"url": response.url, "title": response.css("title::text").get()}
         item |= json.loads(response.css("data::attr(value)").get() or "{}")
-        if kind == "carried":
-            for link in response.css("a"):
-                yield response.follow(link, self.parse_carried, meta={"name": link.attrib["title"]})
-            return
-        if kind in ("stories", "shops", "print"):
+        if kind in ("stories", "shops"):
             item["body"] = response.css("article p::text").getall()
-        if kind == "print":
-            item["scraped_at"] = datetime.datetime.now().strftime("%Y/%m/%d %H:%M:%S")
         if kind == "hours":
             item["hours"] = Hours(response.css("i::text").get())
         yield item
-
-    def parse_carried(self, response):
-        yield {"url": response.url, "name": response.meta["name"]}
 '''
 
 SITES = [f"127.0.0.{n}" for n in range(1, 13)]
@@ -150,9 +140,6 @@ TEXT = article(77, 150)
 ON_ONE_SITE: dict[str, Callable[[int], dict[str, str]]] = {
     "adverts in two towns": jobs,
     "editions": editions,
-    "a value that others lack": told_by(
-        {"price": 5, "sale": 4}, {"price": 5}, {"price": 5, "sale": None, "size": "M"}
-    ),
     "one seller's equal pages before another's": lambda number: {
         **one_site([{"price": f"{n}9.99"} for n in range(3)], article(number, 60), "mallory"),
         **one_site([{"price": f"{n}.50"} for n in range(6)], article(number + 1, 150), "victim"),
@@ -167,7 +154,6 @@ ON_ONE_SITE: dict[str, Callable[[int], dict[str, str]]] = {
     "departures at whole minutes": partial(departures, "%Y-%m-%d %H:%M:00"),
     "opening times": told_by(*({"opens": f"{n + 8}:00"} for n in range(3))),
     "yes and no": told_by({"in_stock": True}, {"in_stock": False}),
-    "nested": told_by(*({"geo": {"lat": 1.5, "lon": n}} for n in range(3))),
     "swapped": told_by({"a": 1, "b": 2}, {"a": 2, "b": 1}),
 }
 
@@ -200,16 +186,6 @@ def test_prices_of_every_day_come_out(project: Project, stack: ExitStack) -> Non
         got = [item["price"] for item in crawl(project, urls).items]
         assert sorted(got) == [10 + n + day for n in range(number)], day
         stack.pop_all().close()
-
-
-def test_data_that_a_list_carries_to_equal_pages_comes_out(
-    project: Project, stack: ExitStack
-) -> None:
-    shell = html(TEXT, "My shop")
-    paths = [f"/item/{n}" for n in range(12)]
-    entries = "".join(f'<a href="{path}" title="Name {path[6:]}">x</a>' for path in paths)
-    urls = sites(stack, {"/carried/list": entries, **dict.fromkeys(paths, shell)})
-    assert len(crawl(project, urls[:1]).items) == 12
 
 
 # On three sites, or two; each of articles of its own.
@@ -282,18 +258,6 @@ def test_syndicated_stories_go_whatever_form_their_dates_and_authors_have(
         project, urls, "-s", "DEDUP_FIELDS=author", "-s", "DEDUP_STORE_URL=sqlite:///b.db"
     )
     assert len(again.items) == 36
-
-
-def test_copies_with_ten_fields_their_text_and_the_time_go(
-    project: Project, stack: ExitStack
-) -> None:
-    ten = {f"field{n}": f"value {n}" for n in range(10)}
-    copies = {
-        f"/print/{n}?session={session}": page({**ten, "id": n}, article(n))
-        for n in range(3)
-        for session in ("a", "b", "print")
-    }
-    assert len(crawl(project, sites(stack, copies)).items) == 3
 
 
 def test_items_of_url_and_title_go_on_three_sites(project: Project, stack: ExitStack) -> None:
