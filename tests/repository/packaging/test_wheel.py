@@ -54,14 +54,14 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     Setuptools comes from an index; these tests are skipped where there is none.
     """
     folder = copy_source(tmp_path_factory.mktemp("built") / "source")
-    pip = (sys.executable, "-m", "pip", "--retries", "0", "download", "--no-deps")
-    asked = subprocess.run(
-        [*pip, "--dest", str(folder.parent), "setuptools"], capture_output=True, text=True
-    )
+    tools = str(folder.parent / "tools")
+    pip = (sys.executable, "-m", "pip", "--retries", "0", "install", "--target", tools)
+    asked = subprocess.run([*pip, "setuptools"], capture_output=True, text=True)
     if asked.returncode:
         pytest.skip(f"no package index can be reached: {asked.stderr.strip()[-200:]}")
     # First the source distribution, then the wheel from what is in it.
-    ran(sys.executable, "-m", "build", str(folder), cwd=folder.parent, CC="no-such-compiler")
+    build = (sys.executable, "-m", "build", "--no-isolation", str(folder))
+    ran(*build, cwd=folder.parent, CC="no-such-compiler", PYTHONPATH=tools)
     return folder
 
 
