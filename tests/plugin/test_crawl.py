@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import sys
 import time
 from pathlib import Path
@@ -13,7 +12,7 @@ from scrapy.settings import Settings
 
 from shingling.errors import SettingsError
 from shingling.plugin.settings import DedupSettings
-from tests.support.crawls import NEEDS_NO_REACTOR, SPIDER, Crawling, Project, stats
+from tests.support.crawls import NEEDS_NO_REACTOR, SPIDER, Crawling, Project, read_feed, stats
 from tests.support.invariants import dump
 from tests.support.pages import article, html
 from tests.support.processes import PATIENCE
@@ -257,8 +256,7 @@ def test_neither_verdicts_nor_the_store_depend_on_workers_the_kernel_or_main_tex
                 forked=compiled == "1",
             )
             assert crawling.wait() == 0, crawling.log
-            lines = (project.folder / "items.jsonl").read_bytes().splitlines()
-            items = [json.loads(line) for line in lines]
+            items = read_feed(project.folder / "items.jsonl")
             verdicts.append({item["url"]: item["dedup"] for item in items})
             stores.append(dump(project.folder / f"{number}.db"))
     assert all(item["text"] for item in items)

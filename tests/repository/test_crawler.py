@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import json
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,7 @@ from crawler.demo import SAMPLE, serve
 from shingling.files.archives import read_archive
 from shingling.files.pages import SavedPage
 from tests.hostile.files.archives import http, page, warc_record
-from tests.support.crawls import Crawl, run_scrapy
+from tests.support.crawls import Crawl, read_feed, run_scrapy
 from tests.support.installed import ROOT
 from tests.support.pages import article, html
 from tests.support.serving import Answer, serving
@@ -41,8 +40,7 @@ def crawl(folder: Path, *arguments: str, status: int = 0) -> Crawl:
         *("-s", "CONCURRENT_REQUESTS_PER_DOMAIN=16"),
     )
     assert done.returncode == status, done.stderr
-    lines = feed.read_bytes().splitlines() if feed.exists() else []
-    found = Crawl(done.returncode, done.stderr, [json.loads(line) for line in lines])
+    found = Crawl(done.returncode, done.stderr, read_feed(feed))
     assert len({item["url"] for item in found.items}) == len(found.items)
     assert status or found.stat("log_count/ERROR") is None, found.log
     return found

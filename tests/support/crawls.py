@@ -103,6 +103,12 @@ def stats(log: str) -> dict[str, str]:
     return found
 
 
+def read_feed(file: Path) -> list[dict[str, Any]]:
+    """Return the items of a feed of JSON lines; none if it is not there."""
+    lines = file.read_bytes().splitlines() if file.exists() else []
+    return [json.loads(line) for line in lines]
+
+
 def run_scrapy(
     folder: Path, *arguments: str, **environment: str
 ) -> subprocess.CompletedProcess[str]:
@@ -148,9 +154,7 @@ class Project:
     def crawl(self, *arguments: str, spider: str = "spider", feed: str = "items.jsonl") -> Crawl:
         """Run the spider with a feed, and return what came of it."""
         done = self.run("crawl", spider, "-O", feed, *arguments)
-        file = self.folder / feed
-        lines = file.read_bytes().splitlines() if file.exists() else []
-        items = [json.loads(line) for line in lines] if feed.endswith(".jsonl") else []
+        items = read_feed(self.folder / feed) if feed.endswith(".jsonl") else []
         return Crawl(done.returncode, done.stderr, items)
 
     def dedup(self, *arguments: str) -> Any:
@@ -169,8 +173,7 @@ def listed(folder: Path, urls: Mapping[str, str]) -> tuple[str, ...]:
 
 def items(folder: Path) -> dict[str, dict[str, Any]]:
     """Return the items of the feed by name; a name may occur only once."""
-    lines = (folder / "items.jsonl").read_bytes().splitlines()
-    read = [json.loads(line) for line in lines]
+    read = read_feed(folder / "items.jsonl")
     named = {item["name"]: item for item in read}
     assert len(named) == len(read), "a page has more than one item"
     return named

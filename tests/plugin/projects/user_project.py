@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
@@ -12,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tests.support.crawls import Crawl, run_scrapy
+from tests.support.crawls import Crawl, read_feed, run_scrapy
 from tests.support.processes import PATIENCE
 from tests.support.stores import rows_of
 
@@ -71,8 +70,7 @@ class UserProject:
 
     def items(self, feed: str = "items.jsonl") -> list[dict[str, Any]]:
         """Return the items of a feed."""
-        lines = (self.folder / feed).read_bytes().splitlines()
-        return [json.loads(line) for line in lines]
+        return read_feed(self.folder / feed)
 
     def files(self) -> set[str]:
         """Return what is in the folder of the project, but for Python's own files."""
