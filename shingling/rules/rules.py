@@ -82,7 +82,7 @@ class Rules:
                 "containment (DEDUP_CONTAINMENT) is measured on stored texts: it needs store_text"
                 " (DEDUP_STORE_TEXT = True)"
             )
-        if METHODS[self.method].keys is None:
+        if not self.finds_near:
             raise SettingsError(
                 f"containment (DEDUP_CONTAINMENT) needs a method other than {self.method}"
             )
@@ -91,6 +91,11 @@ class Rules:
     def least_resemblance(self) -> float | None:
         """Threshold, or None if the method does not ask for it."""
         return self.threshold if METHODS[self.method].threshold else None
+
+    @property
+    def finds_near(self) -> bool:
+        """Whether near-duplicates are looked for, and not exact ones only."""
+        return METHODS[self.method].keys is not None
 
     @property
     def deciding(self) -> str:

@@ -6,7 +6,7 @@ import hashlib
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from sqlalchemy import Table
 
     from shingling.arrays import Fingerprints, Integers, Minima
-    from shingling.sketch import Scheme
-    from shingling.store.backends.base import KeysOfPage, Postings
+    from shingling.sketch import Scheme, Signature
+    from shingling.store.backends.base import ChangedKeys, Postings
     from shingling.store.schema.rows import Row
     from shingling.store.schema.tables import Tables
 
@@ -37,16 +37,8 @@ Buckets = dict[int, tuple[int, ...]]
 """Ids of pages by key, oldest first."""
 
 
-class Signed(Protocol):
-    """A signature, or a row that holds one."""
-
-    @property
-    def minima(self) -> Minima:
-        """Minima: uint32[84]."""
-
-    @property
-    def simhash(self) -> int:
-        """SimHash, without a sign."""
+Signed: TypeAlias = "Signature | Row | Keyed"
+"""What has minima, uint32[84], and a SimHash without a sign."""
 
 
 @dataclass(frozen=True)
@@ -153,7 +145,7 @@ class Index:
 
     def shortfall(self, rules: Rules) -> str:
         """Say what the index finds instead of all that rules look for; empty: it finds that."""
-        if METHODS[rules.method].keys is None:
+        if not rules.finds_near:
             return ""
         missed = [self._shortfall_of_keys(rules)]
         if rules.containment is not None and not self.sampled:
@@ -305,35 +297,23 @@ class Lookup:
             sample: gives the keys of samples of a page's text.
             former_sample: gives those of the text that the page was indexed with.
         """
-        bands, samples = _Changes(), _Changes()
+        bands: list[ChangedKeys] = []
+        samples: list[ChangedKeys] = []
         for row, is_found in rows:
             before = row.indexed
             after = Keyed(row.minima, row.simhash, row.status != "skipped") if is_found else None
             if _is_same(before, after):
                 continue
             old, new = (() if one is None else self._keys_of(one).stored for one in (before, after))
-            bands.add(row.id, old, new)
+            bands.append((row.id, old, new))
             if self.index.sampled:
                 old = former_sample(row) if before is not None and before.sampled else ()
                 new = sample(row) if after is not None and after.sampled else ()
-                samples.add(row.id, old, new)
+                samples.append((row.id, old, new))
             row.indexed = after
-        self._bands.write(bands.gone, bands.come)
+        self._bands.write(bands)
         if self.index.sampled:
-            self._samples.write(samples.gone, samples.come)
-
-
-@dataclass
-class _Changes:
-    """Keys that pages no longer have, and those that they have from now on."""
-
-    gone: list[KeysOfPage] = field(default_factory=list)
-    come: list[KeysOfPage] = field(default_factory=list)
-
-    def add(self, page_id: int, before: Iterable[int], after: Iterable[int]) -> None:
-        """Note the keys of a page."""
-        self.gone.append((page_id, {*before}.difference(after)))
-        self.come.append((page_id, {*after}.difference(before)))
+            self._samples.write(samples)
 
 
 def _is_same(before: Keyed | None, after: Keyed | None) -> bool:

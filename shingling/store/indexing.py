@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -126,12 +127,17 @@ def index_all(
         before: that is there; what both have is not made again. None makes all of it.
         show: is told how many pages are done, before the first one as well.
     """
-    bands = before is None or before.keys_of != index.keys_of
-    samples = before is None or before.sampled != index.sampled
-    made = [table for table, is_made in ((LIVE.bands, bands), (LIVE.samples, samples)) if is_made]
-    filling = [_Filling(session.database.postings(connection, table)) for table in made]
-    if bands:
+    bands, samples = (
+        session.database.postings(connection, table) for table in (LIVE.bands, LIVE.samples)
+    )
+    filling = []
+    if before is None or before.keys_of != index.keys_of:
         connection.execute(delete(LIVE.full))
+        filling.append(_Filling(bands, partial(_band_entries, index)))
+    if before is None or before.sampled != index.sampled:
+        made = _Filling(samples, partial(_sample_entries, session, connection))
+        if index.sampled:
+            filling.append(made)
     done = 0
     show(done)
     query = select(pages).where(pages.c.original_id.is_(None)).order_by(pages.c.id)
@@ -140,11 +146,8 @@ def index_all(
         for part in streamed.mappings().partitions():
             read = [row_from(row, session.scheme.min_comparable_words) for row in part]
             originals = [row for row in read if row is not None and row.indexed is not None]
-            for table, one in zip(made, filling, strict=True):
-                if table is LIVE.bands:
-                    one.add(_band_entries(index, originals))
-                elif index.sampled:
-                    one.add(_sample_entries(session, connection, originals))
+            for one in filling:
+                one.add(originals)
             done += len(part)
             show(done)
     for one in filling:
@@ -156,16 +159,18 @@ class _Filling:
 
     Args:
         postings: the table, which is cleared.
+        entries: makes the entries of originals, int64[2, n].
     """
 
-    def __init__(self, postings: Postings) -> None:
+    def __init__(self, postings: Postings, entries: Callable[[Sequence[Row]], Integers]) -> None:
         postings.clear()
-        self._postings = postings
+        self._postings, self._entries = postings, entries
         self._parts: list[Integers] = []
         self._number = 0
 
-    def add(self, entries: Integers) -> None:
-        """Add entries, int64[2, n], and write all that are held if they are many."""
+    def add(self, originals: Sequence[Row]) -> None:
+        """Add the entries of originals, and write all that are held if they are many."""
+        entries = self._entries(originals)
         self._parts.append(entries)
         self._number += entries.shape[1]
         if self._number >= _ENTRIES_AT_ONCE:

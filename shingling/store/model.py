@@ -168,6 +168,14 @@ class SplitText:
             return int(self._text.words[~self._gone].sum())
         return len(canonical.words(self.compared))
 
+    def is_only_template(self, words: int, min_words: int, canonical: Canonicaliser) -> bool:
+        """Whether too little is left of a text with so many words.
+
+        Of a text of `min_words` or more, as many must be left; of a shorter one, a word.
+        """
+        least = min_words if words >= min_words else 1
+        return self.has_template and self.words_left(words, canonical) < least
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -427,13 +435,3 @@ def from_seconds(seconds: int) -> datetime:
 def fetched_at(page: Page) -> int:
     """When a page was fetched, in whole seconds since 1970, UTC."""
     return int(time.time() if page.fetched is None else page.fetched)
-
-
-def is_template(split: SplitText, words: int, min_words: int, canonical: Canonicaliser) -> bool:
-    """Whether too little is left of a text with so many words without its template.
-
-    Of a text of `min_words` or more, as many must be left; of a shorter one, a word.
-    """
-    if not split.has_template:
-        return False
-    return split.words_left(words, canonical) < (min_words if words >= min_words else 1)

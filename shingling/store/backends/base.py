@@ -41,6 +41,9 @@ _DAMAGE = "shingling_damage"  # where `Connection.info` has the notes of a store
 KeysOfPage: TypeAlias = "tuple[int, Collection[int]]"
 """Id of a page, and keys that it has, each of them once."""
 
+ChangedKeys: TypeAlias = "tuple[int, Iterable[int], Iterable[int]]"
+"""Id of a page, the keys that it had, and those that it has from now on."""
+
 MAX_PAGES_PER_KEY = 128
 """Pages looked at under one key, the oldest first. Keys with more tell little: a template."""
 
@@ -145,9 +148,15 @@ class Postings(ABC):
             most: ids of one key that are needed.
         """
 
+    def write(self, changes: Sequence[ChangedKeys]) -> None:
+        """Give pages other keys than they had."""
+        gone = [(page_id, {*old}.difference(new)) for page_id, old, new in changes]
+        come = [(page_id, {*new}.difference(old)) for page_id, old, new in changes]
+        self._change(entries_of(gone), entries_of(come))
+
     @abstractmethod
-    def write(self, gone: Sequence[KeysOfPage], come: Sequence[KeysOfPage]) -> None:
-        """Remove entries, and insert others that are not there."""
+    def _change(self, gone: Integers, come: Integers) -> None:
+        """Remove entries, and insert others that are not there; as in `fill`."""
 
     @abstractmethod
     def fill(self, entries: Integers) -> None:

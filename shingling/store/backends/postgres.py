@@ -17,7 +17,6 @@ from shingling.store.backends.base import (
     NeedsExclusiveWriterError,
     Postings,
     RetryReason,
-    entries_of,
 )
 from shingling.store.schema.tables import metadata
 
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from sqlalchemy.exc import DBAPIError
 
     from shingling.arrays import Integers
-    from shingling.store.backends.base import KeysOfPage, TextHash
+    from shingling.store.backends.base import TextHash
 
 
 # A server at its defaults has room for 6400 locks; other programs need some as well.
@@ -284,14 +283,13 @@ class PostgresPostings(Postings):
             found[key].append(page_id)
         return found
 
-    def write(self, gone: Sequence[KeysOfPage], come: Sequence[KeysOfPage]) -> None:
-        """Remove entries, and insert others."""
+    def _change(self, gone: Integers, come: Integers) -> None:
         self._write(
             f"DELETE FROM {self._table} AS own USING {_ENTRIES}"  # noqa: S608 (our table)
             " WHERE own.key = given.key AND own.page_id = given.page_id",
-            entries_of(gone),
+            gone,
         )
-        self.fill(entries_of(come))
+        self.fill(come)
 
     def fill(self, entries: Integers) -> None:
         """Insert many entries at once."""

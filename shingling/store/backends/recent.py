@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sqlalchemy import bindparam, text
 
-from shingling.store.backends.base import Postings, entries_of
+from shingling.store.backends.base import Postings
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Row, Table
 
     from shingling.arrays import Integers
-    from shingling.store.backends.base import KeysOfPage
 
 
 SLICES = 64
@@ -140,11 +139,10 @@ class SqlitePostings(Postings):
             found[key].append(page)
         return found
 
-    def write(self, gone: Sequence[KeysOfPage], come: Sequence[KeysOfPage]) -> None:
-        """Remove entries, and insert others."""
-        self._change(entries_of(gone), entries_of(come))
-
     def _change(self, gone: Integers, come: Integers) -> None:
+        self._change_large(gone, come)
+
+    def _change_large(self, gone: Integers, come: Integers) -> None:
         table = self._table.name
         for statement, entries in (
             (f"DELETE FROM {table} WHERE key = ? AND page_id = ?", gone),  # noqa: S608 (our table)
@@ -156,7 +154,7 @@ class SqlitePostings(Postings):
 
     def fill(self, entries: Integers) -> None:
         """Insert many entries into the large table."""
-        self._change(entries[:, :0], _by_key(entries))
+        self._change_large(entries[:, :0], _by_key(entries))
 
 
 class RecentPostings(SqlitePostings):
@@ -174,13 +172,11 @@ class RecentPostings(SqlitePostings):
             recent.setdefault(key, []).extend(found)
         return {key: {*pages} - gone.get(key, set()) for key, pages in recent.items()}
 
-    def write(self, gone: Sequence[KeysOfPage], come: Sequence[KeysOfPage]) -> None:
+    def _change(self, gone: Integers, come: Integers) -> None:
         """Append entries, and merge the largest slices while there are too many."""
-        entries = entries_of([*gone, *come])
+        entries = _by_key(np.concatenate((gone * [[1], [-1]], come), axis=1))
         if not entries.size:
             return
-        entries[1, : sum(len(keys) for _, keys in gone)] *= -1
-        entries = _by_key(entries)
         batch = self._next(epoch=0)
         cuts = np.searchsorted(_slice(entries[0]), np.arange(SLICES + 1)).tolist()
         rows = [
@@ -209,7 +205,7 @@ class RecentPostings(SqlitePostings):
         is_new = entries[1] > 0
         gone = entries[:, ~is_new]
         gone[1] *= -1
-        self._change(gone, entries[:, is_new])
+        self._change_large(gone, entries[:, is_new])
         self._connection.execute(_DROP_SLICE, bound)
         self._recent.merged(place)
 

@@ -20,7 +20,6 @@ from shingling.rules import METHODS
 from shingling.rules.reasons import Reason
 from shingling.similarity import nearest
 from shingling.similarity.match_rule import MAX_CANDIDATES_MEASURED, MatchRule
-from shingling.store.model import is_template
 from shingling.store.urls import end_alike, folders_of
 from shingling.text import (
     differ_in_numbers_only,
@@ -111,7 +110,7 @@ class Choice:
             only_template: whether too little is left of the page without its site's template.
         """
         row, texts, min_words = self.row, self.texts, self.rules.min_words
-        only_exact = METHODS[self.rules.method].keys is None
+        only_exact = not self.rules.finds_near
         if row.words < texts.scheme.min_comparable_words and not only_exact:
             return None
         for twin, original in pairs:
@@ -321,7 +320,9 @@ def _is_in_folders(number: str, row: Row) -> bool:
 def is_only_template(row: Row, texts: Texts, min_words: int) -> bool:
     """Whether too little is left of a page without its site's template."""
     split = texts.split(row)
-    return split is not None and is_template(split, row.words, min_words, texts.scheme.canonical)
+    return split is not None and split.is_only_template(
+        row.words, min_words, texts.scheme.canonical
+    )
 
 
 def is_measured(page: Signed, others: Sequence[Signed], rules: Rules) -> bool:

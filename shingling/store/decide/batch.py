@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from shingling.rules import METHODS
 from shingling.rules.own_fields import OwnFields
 from shingling.store.decide.groups import Groups
 from shingling.store.decide.page_cache import PageCache
@@ -145,7 +144,7 @@ class Batch:
         # Less than one shingle says nothing of a page; nor does a short text without a title,
         # unless only the same text counts.
         fewest, min_words = self.scheme.min_comparable_words, self.rules.min_words
-        if not self.finds_near:
+        if not self.rules.finds_near:
             fewest = min_words = 0
         long_enough = [(page, one) for page, one in signed if one.words >= fewest]
         hashes = {
@@ -157,7 +156,7 @@ class Batch:
         if hashes:
             self.pages.load_texts(hashes, scopes)
         found: set[int] = set()
-        if long_enough and self.finds_near:
+        if long_enough and self.rules.finds_near:
             found = self.lookup.fetch([signature for _, signature in long_enough])
             if self.rules.containment is not None:
                 found |= self.lookup.fetch_pieces([self.texts.sample(*text) for text in texts])
@@ -165,15 +164,6 @@ class Batch:
         self.pages.load_referred()
         if self.templates is not None:
             self.templates.read({row.site for row in self.pages.rows.values()})
-
-    @property
-    def finds_near(self) -> bool:
-        """Whether near-duplicates are looked for, and not exact ones only."""
-        return METHODS[self.rules.method].keys is not None
-
-    def row_of(self, page: Page) -> Row | None:
-        """Find the row of a page's URL, if it has one."""
-        return self.pages.of_url(page.scope, url_key(page.url))
 
     def insert(self, page: Page, signature: Signature) -> Row:
         """Make a row of a page that has none, or in the place of one that cannot be read."""
@@ -214,7 +204,7 @@ class Batch:
 
     def find_candidates(self, row: Row) -> Candidates:
         """Look up what a page, which is in no group, is to be compared with."""
-        similar = sorted(self.lookup.candidates(row)) if self.finds_near else []
+        similar = sorted(self.lookup.candidates(row)) if self.rules.finds_near else []
         # In a damaged store, what a page follows may be no original.
         reviewed = [self.groups.original(one) for one in self.reviews.pages(row, same=True)]
         pairs = [

@@ -17,7 +17,7 @@ from shingling.store.decide.alike import (
     is_version,
 )
 from shingling.store.model import DAY, Verdict, fetched_at
-from shingling.store.schema.rows import GONE
+from shingling.store.schema.rows import GONE, url_key
 from shingling.text import title_key
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def decide(page: Page, signature: Signature | None, batch: Batch) -> Verdict:
         return Verdict("skipped", reason=page.reason or Reason.NO_MAIN_TEXT)
 
     # 2. The URL is known: the same text again, or a page that has changed.
-    row, last_run = batch.row_of(page), None
+    row, last_run = batch.pages.of_url(page.scope, url_key(page.url)), None
     former: Row | None = None
     previous: float | None = None
     members: Sequence[Row] = ()
@@ -337,7 +337,7 @@ def _same_text(case: _Case) -> Decision | None:
 def _nothing_to_measure(case: _Case) -> Decision | None:
     """Skip a short text, which is a duplicate only of the same text."""
     is_short = case.row.words < case.batch.rules.min_words
-    if is_short or (case.is_template and not case.batch.finds_near):
+    if is_short or (case.is_template and not case.batch.rules.finds_near):
         return Decision("skipped", reason=Reason.TEMPLATE if case.is_template else Reason.SHORT)
     return None
 

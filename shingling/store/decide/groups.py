@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shingling.rules import METHODS
 from shingling.rules.reasons import Reason
 from shingling.similarity.match_rule import MatchRule
 from shingling.sketch import FUNCTIONS
@@ -223,7 +222,7 @@ class Groups:
         self, row: Row, originals: Sequence[Row], minima: Minima, excluded: Collection[int]
     ) -> Decision | None:
         rules = self._rules
-        if METHODS[rules.method].keys is None:
+        if not rules.finds_near:
             return None
         eligible = [
             at

@@ -55,8 +55,7 @@ class Texts:
     _samples: dict[tuple[str, str], list[int]] = field(default_factory=dict)
     # By page; with the text, and with the number of its site's template, that they are of.
     _splits: dict[int, tuple[PreparedText, int, SplitText]] = field(default_factory=dict)
-    # By page, and whether they are of the whole text; with the text that they are of.
-    _fingerprints: dict[tuple[int, bool], tuple[str, Fingerprints]] = field(default_factory=dict)
+    _fingerprints: dict[str, Fingerprints] = field(default_factory=dict)  # by text
 
     def put(
         self,
@@ -153,10 +152,9 @@ class Texts:
             return None
         split = None if whole else self.split(row)
         compared = main_text.text if split is None else split.compared
-        name = row.id, whole
-        if name not in self._fingerprints or self._fingerprints[name][0] != compared:
-            self._fingerprints[name] = compared, fingerprint_set(compared, self.scheme)
-        return self._fingerprints[name][1]
+        if compared not in self._fingerprints:
+            self._fingerprints[compared] = fingerprint_set(compared, self.scheme)
+        return self._fingerprints[compared]
 
     def sample(self, scope: str, main_text: PreparedText | None) -> list[int]:
         """Keys of some of a text's shingles, by which its pieces are found in a scope."""
