@@ -46,19 +46,14 @@ class Chosen(NamedTuple):
     since: float | None = None
     only_learned: bool = False
 
-    @property
-    def before(self) -> int | None:
-        """Time before which they were last seen, seconds since 1970."""
-        return None if self.older_than is None else int(time.time() - self.older_than * DAY)
-
     def _conditions(self) -> list[ColumnElement[bool]]:
         others: list[ColumnElement[bool]] = []
         if self.site is not None:
             others.append(pages.c.site == self.site)
         if self.run is not None:
             others.append(pages.c.run_id == self.run)
-        if self.before is not None:
-            others.append(pages.c.last_seen < self.before)
+        if self.older_than is not None:
+            others.append(pages.c.last_seen < int(time.time() - self.older_than * DAY))
         if self.since is not None:
             others.append(pages.c.first_seen >= self.since)
         return [and_(*others)] if others else []

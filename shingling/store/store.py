@@ -287,18 +287,15 @@ class Store:
 
     def find(self, url: str) -> list[StoredPage]:
         """Find the pages that are stored under a URL, one a scope."""
-        with self._session.reading() as connection:
-            query = SHOWN.where(pages.c.url_key == key_of(url)).order_by(pages.c.id)
-            return [*shown_pages(connection, query)]
+        return self._of_urls([url])
 
     def find_pasted(self, text: str) -> list[StoredPage]:
         """Find the pages of a URL, or else those that it has without scheme, `www.` or slash."""
-        found = self.find(text)
-        if found:
-            return found
-        keys = [*map(key_of, pasted_urls(text))]
+        return self.find(text) or self._of_urls(pasted_urls(text))
+
+    def _of_urls(self, urls: list[str]) -> list[StoredPage]:
+        query = SHOWN.where(pages.c.url_key.in_(map(key_of, urls))).order_by(pages.c.id)
         with self._session.reading() as connection:
-            query = SHOWN.where(pages.c.url_key.in_(keys)).order_by(pages.c.id)
             return [*shown_pages(connection, query)]
 
     def verdicts(self, page: StoredPage) -> list[dict[str, Any]]:

@@ -43,9 +43,6 @@ _SINCE = text(
     "SELECT batch, entries FROM recent WHERE owner = :owner AND slice IN :slices"
     " AND batch > :batch ORDER BY batch"
 ).bindparams(bindparam("slices", tuple(range(SLICES)), expanding=True))
-_SLICE = text(
-    "SELECT batch, entries FROM recent WHERE owner = :owner AND slice = :slice ORDER BY batch"
-)
 _APPEND = "INSERT INTO recent (owner, slice, batch, entries) VALUES (?, ?, ?, ?)"
 _DROP_SLICE = text("DELETE FROM recent WHERE owner = :owner AND slice = :slice")
 _CLEAR = text("DELETE FROM recent WHERE owner = :owner")
@@ -97,15 +94,21 @@ class Recent:
             part = _by_key(np.concatenate((self._parts.pop(), part), axis=1))
         self._parts.append(part)
 
-    def merged(self, place: int) -> None:
-        """Forget the entries of a slice, which is in the large table now."""
-        self.sizes[place] = 0
+    def take(self, place: int) -> tuple[Integers, Integers]:
+        """Take out the entries of a slice: those that are removed, and those that were added."""
         least = (place - SLICES // 2) << _SLICE_BITS
         most = least + (1 << _SLICE_BITS) - 1
+        taken = []
         for at, part in enumerate(self._parts):
             own = slice(part[0].searchsorted(least), part[0].searchsorted(most, "right"))
+            taken.append(part[:, own])
             self._parts[at] = np.delete(part, own, axis=1)
-        self.gone = {key: pages for key, pages in self.gone.items() if _slice(key) != place}
+        come = _by_key(np.concatenate(taken, axis=1))
+        gone = {key: self.gone.pop(key) for key in [*self.gone] if _slice(key) == place}
+        stays = [page not in gone.get(key, ()) for key, page in come.T.tolist()]
+        self.sizes[place] = 0
+        removed = [(key, page) for key, pages in gone.items() for page in pages]
+        return np.array(removed, np.int64).reshape(-1, 2).T, come[:, np.array(stays, np.bool_)]
 
     def find(self, keys: Sequence[int], most: int) -> dict[int, list[int]]:
         """Find recent pages under sorted keys: the oldest of each key, or some more."""
@@ -200,14 +203,9 @@ class RecentPostings(SqlitePostings):
 
     def _merge(self, place: int) -> None:
         """Merge the recent entries of a slice into the large table."""
+        self._change_large(*self._recent.take(place))
         bound = {"owner": self._recent.owner, "slice": place}
-        entries = _last(_entries(self._connection.execute(_SLICE, bound).all()))
-        is_new = entries[1] > 0
-        gone = entries[:, ~is_new]
-        gone[1] *= -1
-        self._change_large(gone, entries[:, is_new])
         self._connection.execute(_DROP_SLICE, bound)
-        self._recent.merged(place)
 
     def clear(self) -> None:
         """Remove all entries, the recent ones as well."""
@@ -229,16 +227,6 @@ def _entries(rows: Sequence[Row[Any]]) -> Integers:
         if type(row.entries) is bytes and len(row.entries) % _ENTRY_BYTES == 0
     )
     return np.frombuffer(b"".join(whole), "<i8").reshape(-1, 2).T.copy()
-
-
-def _last(entries: Integers) -> Integers:
-    """Take what was appended last of each key and page, sorted by both."""
-    ids = np.abs(entries[1])
-    order = np.lexsort((ids, entries[0]))
-    keys, ids = entries[0, order], ids[order]
-    is_last = np.ones(len(order), np.bool_)
-    is_last[:-1] = (keys[1:] != keys[:-1]) | (ids[1:] != ids[:-1])
-    return entries[:, order[is_last]]
 
 
 def _by_key(entries: Integers) -> Integers:
