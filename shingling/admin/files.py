@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import base64
 import gzip
-import io
-import os
 import sys
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -20,6 +18,7 @@ from shingling.files.tables import csv_lines, is_csv
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator
+    from contextlib import AbstractContextManager
 
 # A field of each kind of record, which items of a feed do not have together with `record`.
 _FIELDS_OF_RECORDS = {"format", "settings", "same", "minima", "blocks", "pages"}
@@ -88,59 +87,31 @@ def output(name: str, *, force: bool) -> Iterator[IO[bytes]]:
             yield file
 
 
-class _Parts(io.RawIOBase):
-    """The files `part-*` of a folder as Spark writes it, one after the other."""
-
-    def __init__(self, folder: Path) -> None:
-        self._paths = iter(sorted(folder.glob("part-*")))
-        self._file = io.FileIO(next(self._paths, os.devnull))
-
-    def readable(self) -> bool:
-        """Say that it can be read from."""
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        """Fill a buffer, and return the number of its bytes; 0 at the end of the last file."""
-        while not (number := self._file.readinto(buffer)):
-            path = next(self._paths, None)
-            if path is None:
-                break
-            self._file.close()
-            self._file = io.FileIO(path)
-        return number or 0
-
-    def close(self) -> None:
-        """Close the file that is open."""
-        self._file.close()
-        super().close()
-
-
-@contextmanager
-def opened(name: str) -> Iterator[IO[bytes]]:
-    """Open a file to read from, or a folder of such files as Spark writes it; `-` is stdin.
-
-    It is unpacked if it is packed by gzip.
-    """
-    if name == "-":
-        with unpacked(sys.stdin.buffer) as file:
-            yield file
-        return
-    path = Path(name)
-    source = _Parts(path) if path.is_dir() else path.open("rb")
-    with source as raw, unpacked(cast("IO[bytes]", raw)) as file:
-        yield file
-
-
-def read_lines(file: IO[bytes], name: str = "-") -> Generator[Line]:
+def read_lines(name: str) -> Generator[Line]:
     """Yield the lines of a file as values by name: CSV if its name says so, else JSON.
+
+    `-` is standard input. Of a folder as Spark writes it, the files `part-*` follow each other.
+    A file is unpacked if it is packed by gzip.
 
     Raises:
         RecordError: the file cannot be read to its end.
     """
-    try:
-        yield from (csv_lines if is_csv(name) else json_lines)(file)
-    except reading_errors() as error:
-        raise RecordError(f"the file cannot be read to its end: {error}") from error
+    read = csv_lines if is_csv(name) else json_lines
+    before = 0  # lines of the files before
+    for path in sorted(Path(name).glob("part-*")) or [Path(name)]:
+        with _opened(path) as raw, unpacked(raw) as file:
+            number = before
+            try:
+                for line in read(file):
+                    number = before + line.number
+                    yield line._replace(number=number)
+            except reading_errors() as error:
+                raise RecordError(f"the file cannot be read to its end: {error}") from error
+            before = number
+
+
+def _opened(path: Path) -> AbstractContextManager[IO[bytes]]:
+    return nullcontext(sys.stdin.buffer) if path.name == "-" else path.open("rb")
 
 
 def records_in(lines: Iterable[Line]) -> Iterator[Record]:

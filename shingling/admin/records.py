@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import groupby, islice
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shingling.admin import checks
@@ -107,11 +109,10 @@ def checked(records: Iterable[Record]) -> Iterator[Record]:
     """
     number = 0
     runs: set[int] = set()
-    last = None
+    has_ended = False
     for record in records:
-        if last is not None and last.kind == "end":
+        if has_ended:
             raise record.error("there is something behind the last record")
-        last = record
         if record.kind not in _KINDS:
             raise record.error(f"a record {_shown(record.kind)} is not known")
         if problem := problem_of(record):
@@ -121,26 +122,23 @@ def checked(records: Iterable[Record]) -> Iterator[Record]:
         elif record.kind == "page":
             number += 1
             _require_page(record, runs)
-        elif record.kind == "end" and record.fields["pages"] != number:
-            raise record.error(
-                f"{record.fields['pages']:,} pages are announced, {number:,} are here"
-            )
-        if record.kind != "end":
-            yield record
-    if last is None or last.kind != "end":
+        elif record.kind == "end":
+            if record.fields["pages"] != number:
+                raise record.error(
+                    f"{record.fields['pages']:,} pages are announced, {number:,} are here"
+                )
+            has_ended = True
+            continue
+        yield record
+    if not has_ended:
         raise RecordError(f"the end is missing: cut off after {number:,} pages")
 
 
 def batches(records: Iterable[Record], size: int) -> Iterator[list[Record]]:
     """Yield records in lists of one kind, of so many at most."""
-    batch: list[Record] = []
-    for record in records:
-        if batch and (len(batch) == size or batch[0].kind != record.kind):
+    for _, of_one_kind in groupby(records, key=attrgetter("kind")):
+        while batch := [*islice(of_one_kind, size)]:
             yield batch
-            batch = []
-        batch.append(record)
-    if batch:
-        yield batch
 
 
 def _require_page(record: Record, runs: set[int]) -> None:

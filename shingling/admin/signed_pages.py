@@ -8,7 +8,7 @@ from __future__ import annotations
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from shingling.admin.files import is_record, opened, read_lines, records_in
+from shingling.admin.files import is_record, read_lines, records_in
 from shingling.admin.records import PAGE_FIELDS, Header, Record, checked
 from shingling.admin.transfer import export
 from shingling.rules.reasons import Reason
@@ -54,7 +54,7 @@ def stored_pages(url: str) -> Iterator[SignedPage]:
 
 def is_export(path: str) -> bool:
     """Whether a file is an exported store."""
-    with opened(path) as file, closing(read_lines(file)) as lines:
+    with closing(read_lines(path)) as lines:
         first = next(lines, None)
     return first is not None and is_record(first)
 
@@ -65,7 +65,7 @@ def exported_header(path: str) -> Header:
     Raises:
         RecordError: it is not of this release.
     """
-    with opened(path) as file, closing(read_lines(file)) as lines:
+    with closing(read_lines(path)) as lines:
         return Header.of(next(records_in(lines)))
 
 
@@ -75,7 +75,7 @@ def exported_pages(path: str) -> Iterator[SignedPage]:
     Raises:
         RecordError: a record is not what it should be.
     """
-    with opened(path) as file, closing(read_lines(file)) as lines:
+    with closing(read_lines(path)) as lines:
         records = records_in(lines)
         next(records)
         yield from _compared_with_all(checked(records))

@@ -15,8 +15,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from shingling import Page, Rules, Scheme, Store, sign
-from shingling.admin.files import read_lines, records_in, write_records
+from shingling.admin.files import records_in, write_records
 from shingling.admin.records import PAGE_FIELDS, Record
+from shingling.files.lines import json_lines
 from tests.support.pages import article
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ def test_a_file_gives_back_what_was_written(
     file = io.BytesIO()
     write_records(records, file)
     file.seek(0)
-    found = records_in(read_lines(io.BufferedReader(file)))
+    found = records_in(json_lines(io.BufferedReader(file)))
     assert [record._replace(where="") for record in found] == records
 
 

@@ -74,12 +74,12 @@ def _watched(records: Iterable[Record], phase: str, total: int, show: Show) -> I
 
 
 def _import(options: CommandOptions) -> int:
-    from shingling.admin.files import is_record, opened, read_lines, records_in
+    from shingling.admin.files import is_record, read_lines, records_in
 
     if options.file == "-" and sys.stdin.isatty():
         raise UsageError("name a file, or send one to standard input")
     try:
-        with opened(options.file) as file, closing(read_lines(file, options.file)) as lines:
+        with closing(read_lines(options.file)) as lines:
             head = list(islice(lines, _LINES_LOOKED_AT))
             if not head:
                 raise RecordError("there is nothing in it")
