@@ -6,14 +6,13 @@ from heapq import nlargest
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from sqlalchemy import select
+from sqlalchemy import text
 
 from shingling.admin.reviews import find_reviews
 from shingling.rules.own_fields import said_otherwise
-from shingling.rules.reasons import Reason
 from shingling.store.known import read_texts
 from shingling.store.queries import stored_pages
-from shingling.store.schema.tables import pages
+from shingling.store.schema.tables import select_in
 from shingling.store.templates import SiteCache, Templates
 from shingling.text import has_same_headline, title_parts
 
@@ -36,12 +35,11 @@ _UNITS = (
     " usd eur gbp chf jpy cny inr rub pln sek k c f "
 )
 
-_DROPS = (
-    select(pages.c.id)
-    .where(pages.c.original_id.is_not(None), pages.c.reason.is_distinct_from(Reason.REVIEW))
-    .order_by(pages.c.original_id, pages.c.id)
+_DROPS = text(
+    "SELECT id FROM pages WHERE original_id IS NOT NULL AND coalesce(reason, '') <> 'review'"
+    " ORDER BY original_id, id"
 )
-_PAIRS = select(pages.c.id, pages.c.original_id.label("head"))
+_PAIRS = "SELECT id, original_id AS head FROM pages WHERE id {}"
 
 
 class Drop(NamedTuple):
@@ -106,14 +104,14 @@ def _risk(drop: Drop) -> tuple[int, float]:
 def _drops(
     session: Session, connection: Connection, ids: Sequence[int], cache: SiteCache
 ) -> list[Drop]:
-    rows = connection.execute(_PAIRS.where(pages.c.id.in_(ids))).all()
+    rows = [*select_in(connection, _PAIRS, ids)]
     known = stored_pages(connection, chain.from_iterable((row.id, row.head) for row in rows))
     pairs = [row for row in rows if row.id in known and row.head in known]
     near = {one for row in pairs if known[row.id].status == "near" for one in (row.id, row.head)}
     templates = Templates(connection, cache)
     numbers = {}
-    for page_id, text in read_texts(connection, near).items():
-        compared = templates.site(known[page_id].site).split(text).compared
+    for page_id, kept in read_texts(connection, near).items():
+        compared = templates.site(known[page_id].site).split(kept).compared
         numbers[page_id] = _numbers(session.scheme.canonical.words(compared))
     found = []
     for row in pairs:

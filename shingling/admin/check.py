@@ -12,7 +12,7 @@ from sqlalchemy.exc import DBAPIError
 from shingling.admin.transfer import FOLLOWS_NONE
 from shingling.store.known import unpacked
 from shingling.store.schema.rows import COLUMNS, is_readable
-from shingling.store.schema.tables import LIVE, pages, texts
+from shingling.store.schema.tables import LIVE, pages
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -34,6 +34,9 @@ _PAGES_AT_ONCE = 500
 
 _HAS_NO_ORIGINAL = text(
     "NOT EXISTS (SELECT 1 FROM pages WHERE id = page_id AND original_id IS NULL)"
+)
+_PAGES = text(
+    "SELECT pages.*, zlib FROM pages LEFT JOIN texts ON texts.page_id = pages.id ORDER BY pages.id"
 )
 _ORPHANS: dict[str, Executable] = {
     "page": select(pages.c.id).where(FOLLOWS_NONE),
@@ -120,9 +123,8 @@ def _file_damage(connection: Connection) -> Iterator[str]:
 
 
 def _read_pages(connection: Connection, found: Findings, show: Callable[[str, int], None]) -> None:
-    query = select(pages, texts.c.zlib).outerjoin_from(pages, texts).order_by(pages.c.id)
-    streamed = query.execution_options(yield_per=_PAGES_AT_ONCE)
-    for part in connection.execute(streamed).mappings().partitions():
+    streamed = connection.execute(_PAGES, execution_options={"yield_per": _PAGES_AT_ONCE})
+    for part in streamed.mappings().partitions():
         for row in part:
             name = f"page {row['id']} ({row['url']})"
             if not is_readable([row[column] for column in COLUMNS]):

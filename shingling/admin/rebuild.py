@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from sqlalchemy import func, or_, select, text, update
+from sqlalchemy import or_, select, text, update
 
 from shingling.console.output import counted
 from shingling.errors import BandingError, SchemeError
@@ -56,9 +56,11 @@ _KEEP = text(
     "CREATE TEMPORARY TABLE before_pages AS SELECT id, original_id, resemblance FROM next_pages"
 )
 _DROP = text("DROP TABLE before_pages")
-_ORDER = select(pages.c.id).order_by(pages.c.first_seen, pages.c.id)
-_TEXTS_KEPT = select(func.count(), func.count(texts.c.zlib)).select_from(pages.outerjoin(texts))
-_ORIGINALS = select(func.count()).where(pages.c.original_id.is_(None))
+_ORDER = text("SELECT id FROM pages ORDER BY first_seen, id")
+_TEXTS_KEPT = text(
+    "SELECT count(*), count(zlib) FROM pages LEFT JOIN texts ON texts.page_id = pages.id"
+)
+_ORIGINALS = text("SELECT count(*) FROM pages WHERE original_id IS NULL")
 _NUMBERS = """
     SELECT count(*),
         count(*) FILTER (WHERE old.original_id IS NULL),

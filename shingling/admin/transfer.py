@@ -9,7 +9,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import exists, func, insert, select, text, update
+from sqlalchemy import insert, select, text, update
 from sqlalchemy.exc import IntegrityError
 
 from shingling.admin.records import PAGE_FIELDS, Header, Record, batches, checked, problem_of
@@ -50,12 +50,15 @@ _PAGES = text(
     " texts.zlib FROM pages LEFT JOIN pages AS original ON original.id = pages.original_id"
     " LEFT JOIN texts ON texts.page_id = pages.id ORDER BY pages.id"
 )
+_TEMPLATES = text("SELECT site, entries FROM site_blocks ORDER BY site, id")
 _REVIEWS = select(
     reviews.c.a_url.label("a"),
     reviews.c.b_url.label("b"),
     *(reviews.c.same, reviews.c.note, reviews.c.created),
 ).order_by(reviews.c.a_key, reviews.c.b_key)
 
+_HAS_TEXTS = text("SELECT EXISTS (SELECT 1 FROM texts)")
+_IS_USED = text("SELECT EXISTS (SELECT 1 FROM pages) OR EXISTS (SELECT 1 FROM runs)")
 _WIDENED = text(
     "UPDATE pages SET first_seen = CASE WHEN first_seen > :first THEN :first ELSE first_seen END,"
     " last_seen = CASE WHEN last_seen < :last THEN :last ELSE last_seen END WHERE id = :page_id"
@@ -109,8 +112,8 @@ def _header(connection: Connection, with_texts: bool) -> Header:
         extractors=json.loads(row["extractors"]),
         rules={str(one.id): one.parameters for one in connection.execute(select(rules))},
         created=row["created"],
-        pages=connection.scalar(select(func.count()).select_from(pages)) or 0,
-        texts=with_texts and bool(connection.scalar(select(exists(select(texts.c.page_id))))),
+        pages=connection.scalar(text("SELECT count(*) FROM pages")),
+        texts=with_texts and bool(connection.scalar(_HAS_TEXTS)),
     )
 
 
@@ -157,13 +160,11 @@ def _exported_pages(connection: Connection, with_texts: bool) -> Iterator[Mappin
 
 def _exported_templates(connection: Connection) -> Iterator[tuple[str, bytes]]:
     """Yield the sites of which something is known, and what."""
-    query = select(site_blocks.c.site, site_blocks.c.entries)
-    ordered = query.order_by(site_blocks.c.site, site_blocks.c.id)
-    with connection.execute(ordered.execution_options(yield_per=_ROWS_READ_AT_ONCE)) as result:
-        for site, rows in groupby(result, key=itemgetter(0)):
-            merged = merge_newest(raw for _, raw in rows)
-            if len(merged):
-                yield site, merged.tobytes()
+    found = _rows(connection, _TEMPLATES)
+    for site, rows in groupby(found, key=itemgetter("site")):
+        merged = merge_newest(row["entries"] for row in rows)
+        if len(merged):
+            yield site, merged.tobytes()
 
 
 def restore(session: Session, header: Header, records: Iterable[Record]) -> Counter[str] | None:
@@ -184,7 +185,7 @@ def restore(session: Session, header: Header, records: Iterable[Record]) -> Coun
         RecordError: a record is not what it should be.
     """
     with session.database.writing() as connection:  # records cannot be read a second time
-        if any(connection.scalar(select(exists(select(one.c.id)))) for one in (pages, runs)):
+        if connection.scalar(_IS_USED):
             return None
         if header.rules:
             rows = [

@@ -55,7 +55,6 @@ def _review(options: CommandOptions) -> int:
     a, b = options.url
     with open_session(options) as session:
         store = Store(session)
-        stored = [bool(store.find(url)) for url in (a, b)]
         reviewed_before = store.admin.review(
             a,
             b,
@@ -63,12 +62,13 @@ def _review(options: CommandOptions) -> int:
             note=options.note,
             rules=rules_for(session, options),
         )
-        pages = [page for url in (a, b) for page in store.find(url)]
+        found = {url: store.find(url) for url in (a, b)}
+    pages = [page for stored in found.values() for page in stored]
     if options.json:
         print_json([page.as_dict() for page in pages])
     else:
-        for url, there in zip((a, b), stored, strict=True):
-            if not there:
+        for url, stored in found.items():
+            if not stored:
                 print_lines(f"{url} is not stored yet; the review applies once it is")
         for page in pages:
             standing = page.status if page.original is None else f"duplicate of {page.original}"
