@@ -51,14 +51,6 @@ def values_of(kind: type[dict[Any, Any] | list[Any]], check: Check) -> Check:
     return all_fit, f"a {kind.__name__}, each value {expected}"
 
 
-def bounded_string(most: int) -> Check:
-    """Accept a string of so many characters at most."""
-    return (
-        lambda value: _is_storable(value) and len(value) <= most,
-        f"a string of {most} characters at most",
-    )
-
-
 def _is_storable(value: Any) -> bool:
     return type(value) is str and clean(value) == value
 
@@ -92,7 +84,10 @@ SHARE: Check = (
     lambda value: type(value) in (float, int) and 0 <= value <= 1,
     "a number from 0 to 1",
 )
-SCOPE = bounded_string(MAX_SCOPE_CHARACTERS)
+SCOPE: Check = (
+    lambda value: _is_storable(value) and len(value) <= MAX_SCOPE_CHARACTERS,
+    f"a string of {MAX_SCOPE_CHARACTERS} characters at most",
+)
 TIME = whole_number(FIRST_SECOND, LAST_SECOND)
 ID = whole_number(1, 1 << 53)  # new ones follow the largest; exact in every reader of JSON
 COUNT = whole_number(0, (1 << 63) - 1)
