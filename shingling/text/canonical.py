@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shingling.errors import SchemeError
-from shingling.text import languages
 from shingling.text.bounding import HAN, KANA, MARK, SEGMENTED, SEPARATOR, SINGLE, class_table, nfkc
 from shingling.text.folding import fold, resolved, visible
 from shingling.text.languages import (
@@ -165,8 +164,9 @@ class Canonicaliser:
         Raises:
             SchemeError: one is not; the message has the line that installs it.
         """
-        if packs := self._packs():
-            languages.require(packs)
+        from shingling.text.languages import packs  # most schemes need none
+
+        packs.require(self._packs())
 
     def options_without_effect(self) -> list[str]:
         """List the options that have no effect in the language that is named.
@@ -178,13 +178,15 @@ class Canonicaliser:
         """
         if self.language == "auto":
             return []
+        from shingling.text.languages import packs
+
         self.require_packs()
         found = []
         if self.stop_words and not self._stop_words(self.language):
             found.append("stop_words")
-        if self.stem and not languages.has_stems(self.language):
+        if self.stem and not packs.has_stems(self.language):
             found.append("stem")
-        if self.lemmas != "none" and not languages.has_lemmas(self.language, self.lemmas):
+        if self.lemmas != "none" and not packs.has_lemmas(self.language, self.lemmas):
             found.append("lemmas")
         if self.language not in _TAGGERS:
             found += [option for option in ("nouns", "drop") if getattr(self, option)]
@@ -199,9 +201,10 @@ class Canonicaliser:
         Raises:
             SchemeError: one is not installed.
         """
+        from shingling.text.languages import packs
+
         self.require_packs()
-        packs = self._packs()
-        return languages.versions(packs) if packs else {}
+        return packs.versions(self._packs())
 
     def words(self, text: str) -> list[str]:
         """Cut a text into canonical words.
@@ -270,7 +273,9 @@ class Canonicaliser:
         """Language of a text; "" if it is not named, and no option depends on it."""
         if self.language != "auto":
             return self.language
-        return languages.detect(text) if self._depends_on_language() else ""
+        from shingling.text.languages import packs
+
+        return packs.detect(text) if self._depends_on_language() else ""
 
     def _stop_words(self, language: str) -> frozenset[str]:
         # A Chinese or Japanese word that is a letter may be a part of any other word.
@@ -331,7 +336,9 @@ class Canonicaliser:
         words = cut_by_class(normalised, classes)
         if not segmented:
             return words
-        segment = languages.segmenter(pack)
+        from shingling.text.languages import packs
+
+        segment = packs.segmenter(pack)
         class_of = classes.data
         pieces = []
         for word in words:
@@ -347,22 +354,24 @@ class Canonicaliser:
 
     def _form(self, word: str, language: str, stopped: frozenset[str]) -> str:
         """Form of a word that counts; "" if it is dropped."""
+        from shingling.text.languages import packs
+
         if (self.nouns or self.drop) and language in _TAGGERS:
-            analysis = languages.analyse(word, language)
+            analysis = packs.analyse(word, language)
             if analysis.part in self.drop:
                 return ""
             if self.nouns:
                 word = analysis.noun
         if self.lemmas == "pymorphy3" and language == "ru":
-            word = languages.analyse(word, language).lemma
+            word = packs.analyse(word, language).lemma
         elif self.lemmas != "none":
             # Without case, a heading in capitals has the lemmas of the same words in a sentence.
-            word = languages.lemma(word if self.keep_case else word.lower(), language)
+            word = packs.lemma(word if self.keep_case else word.lower(), language)
         folded = _fold_word(word)
         if folded in stopped:
             return ""
         word = word if self.keep_case else folded
-        return languages.stem(word, language) if self.stem else word
+        return packs.stem(word, language) if self.stem else word
 
 
 def _not_accepted(option: str, value: object, accepted: str) -> SchemeError:

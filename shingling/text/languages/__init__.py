@@ -1,45 +1,17 @@
 """What depends on the language of a text: stop words, and packs that analyse its words.
 
-Stop words are those of lists of the package, or those that a scheme has of its own. The names of
-`packs`, which detects languages as well, are imported when they are used: most schemes name no
-language.
+Stop words are those of lists of the package, or those that a scheme has of its own. `packs`, which
+detects languages as well, is imported when it is used: most schemes name no language.
 """
 
 from __future__ import annotations
 
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from shingling.errors import SchemeError
-from shingling.names import when_used
 from shingling.text.folding import fold
-
-if TYPE_CHECKING:
-    from shingling.text.languages.packs import (
-        analyse as analyse,
-        detect as detect,
-        has_lemmas as has_lemmas,
-        has_stems as has_stems,
-        lemma as lemma,
-        require as require,
-        segmenter as segmenter,
-        stem as stem,
-        versions as versions,
-    )
-
-_NAMES = (
-    "analyse",
-    "detect",
-    "has_lemmas",
-    "has_stems",
-    "lemma",
-    "require",
-    "segmenter",
-    "stem",
-    "versions",
-)
-__getattr__ = when_used(__name__, dict.fromkeys(_NAMES, "packs"))
 
 StopWords: TypeAlias = bool | str | tuple[str, ...]
 """False for none; True for the short list of the language, "long" for the long one; words of any
