@@ -39,13 +39,13 @@ if TYPE_CHECKING:
         shingles as shingles,
     )
     from shingling.sketch import (
-        Idf as Idf,
         Scheme as Scheme,
         Signature as Signature,
         SimhashFeatures as SimhashFeatures,
         sign as sign,
         sign_many as sign_many,
     )
+    from shingling.sketch.idf import Idf as Idf
     from shingling.store import (
         Group as Group,
         IndexShape as IndexShape,
@@ -80,7 +80,7 @@ _MODULE_OF = {
     "FetchMiddleware": "fetching.middleware",
     "Findings": "admin.check",
     "Group": "store",
-    "Idf": "sketch",
+    "Idf": "sketch.idf",
     "IndexShape": "store",
     "Match": "store",
     "NotingMiddleware": "fetching.noting",

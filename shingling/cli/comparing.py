@@ -25,7 +25,7 @@ from shingling.console.output import (
 from shingling.errors import ShinglingError, message_line, printable
 from shingling.rules import MAX_FILE_BYTES, MEASURES, UNIQUE_FROM, UNIQUENESS
 from shingling.similarity import Collection, Document, DocumentFrequencies
-from shingling.sketch import Idf
+from shingling.sketch.idf import Idf
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

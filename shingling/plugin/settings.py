@@ -38,7 +38,7 @@ from shingling.rules.rules import Rules
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
-    from shingling.sketch import Idf, Scheme
+    from shingling.sketch import Scheme
 
 # What a setting accepts, as a message has it, and what reads a value: of Scrapy's command line, it
 # is a string. If that raises any exception, the value is not accepted.
@@ -233,17 +233,15 @@ def _with_files(parameters: Mapping[str, Any], *, read: bool) -> dict[str, Any]:
     whole = dict(parameters)
     simhash, canonical = whole.get("simhash"), whole.get("canonical")
     if isinstance(simhash, Mapping) and isinstance(simhash.get("idf"), str):
-        whole["simhash"] = {**simhash, "idf": _read_idf(simhash["idf"]) if read else None}
+        from shingling.sketch.idf import Idf
+
+        hint = "; `scrapy dedup tune --idf` makes such a file"
+        idf = Idf.from_json(_read_file(simhash["idf"], hint)) if read else None
+        whole["simhash"] = {**simhash, "idf": idf}
     if isinstance(canonical, Mapping) and is_file_name(canonical.get("stop_words")):
         words = _read_stop_words(canonical["stop_words"]) if read else True
         whole["canonical"] = {**canonical, "stop_words": words}
     return whole
-
-
-def _read_idf(name: str) -> Idf:
-    from shingling.sketch import Idf
-
-    return Idf.from_json(_read_file(name, "; `scrapy dedup tune --idf` makes such a file"))
 
 
 def _read_stop_words(name: str) -> list[str]:

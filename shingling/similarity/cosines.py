@@ -10,13 +10,14 @@ import numpy as np
 
 from shingling.errors import SchemeError
 from shingling.rules import WEIGHTINGS
-from shingling.sketch import feature_hashes, look_up, table_entries, word_hashes
+from shingling.sketch import feature_hashes, word_hashes
+from shingling.sketch.idf import look_up, table_entries
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from shingling.arrays import Fingerprints, Floats
-    from shingling.sketch import Idf
+    from shingling.sketch.idf import Idf
 
 
 @dataclass(frozen=True, eq=False)

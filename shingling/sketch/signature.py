@@ -26,10 +26,9 @@ from shingling.sketch.simhash import simhash_of_words, tf_shingle_sizes
 from shingling.text import fold_words, join_words, plain_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from shingling.arrays import Fingerprints, Minima
-
 
 _MAGIC = b"SHG1"
 # Little endian: magic, scheme id, words, SimHash, exact hash; the minima follow.
@@ -203,33 +202,41 @@ def sign_by_numpy(
     )
 
 
-def shingle_text(text: str, scheme: Scheme = _DEFAULT) -> Fingerprints:
-    """Fingerprints of the shingles of a text, in text order: uint64[n]."""
+def shingle_text(text: str, scheme: Scheme = _DEFAULT, *, keyed: bool = False) -> Fingerprints:
+    """Fingerprints of the shingles of a text, in text order: uint64[n].
+
+    Args:
+        text: main text of a page.
+        scheme: with the size of the shingles.
+        keyed: hash words under the key of this process. Anybody can make two words with one CRC,
+            nobody two that are one here.
+    """
     plain = plain_text(scheme.canonical, text)
-    if plain is None or not _kernel_signs(scheme):
-        return shingle_words(scheme.canonical.words(text), scheme)
-    raw = kernel.fingerprints(join_words(plain), scheme.shingle_size)
-    return np.frombuffer(raw, dtype=np.uint64)
+    if plain is not None and _kernel_signs(scheme):
+        key = KEY if keyed else b""
+        raw = kernel.fingerprints(join_words(plain), scheme.shingle_size, key)
+        return np.frombuffer(raw, dtype=np.uint64)
+    return shingle_words(
+        scheme.canonical.words(text), scheme, keyed_hashes if keyed else word_hashes
+    )
 
 
-def shingle_words(words: Sequence[str], scheme: Scheme = _DEFAULT) -> Fingerprints:
+def shingle_words(
+    words: Sequence[str],
+    scheme: Scheme = _DEFAULT,
+    hashes_of: Callable[[Sequence[str]], Fingerprints] = word_hashes,
+) -> Fingerprints:
     """Fingerprints of the shingles of canonical words, in text order: uint64[n]."""
-    units = unit_hashes(words, scheme.unit)
+    units = unit_hashes(words, scheme.unit, hashes_of)
     return fingerprints(units, scheme.shingle_size, ordered=scheme.ordered)
 
 
 def fingerprint_set(text: str, scheme: Scheme = _DEFAULT) -> Fingerprints:
     """Distinct fingerprints of the shingles of a text, sorted: uint64[k].
 
-    They are for comparing texts in this process: words are hashed under its key. Anybody can make
-    two words with one CRC, nobody two that are one here.
+    They are for comparing texts in this process: words are hashed under its key.
     """
-    plain = plain_text(scheme.canonical, text)
-    if plain is not None and _kernel_signs(scheme):
-        raw = kernel.fingerprints(join_words(plain), scheme.shingle_size, KEY)
-        return _distinct(np.frombuffer(raw, dtype=np.uint64))
-    units = unit_hashes(scheme.canonical.words(text), scheme.unit, keyed_hashes)
-    return _distinct(fingerprints(units, scheme.shingle_size, ordered=scheme.ordered))
+    return _distinct(shingle_text(text, scheme, keyed=True))
 
 
 def fingerprint_set_of_words(words: Sequence[str], scheme: Scheme = _DEFAULT) -> Fingerprints:

@@ -95,7 +95,7 @@ def _labelled(path: str | None, store: Store | None) -> list[LabelledPair]:
 
 def _learn(path: Path, store: Store) -> dict[str, Any]:
     """Learn document frequencies from the originals of a store, and write them to a file."""
-    from shingling.sketch import Idf
+    from shingling.sketch.idf import Idf
 
     if path.exists():
         raise TuningError(

@@ -20,7 +20,8 @@ from shingling.similarity import (
     measure_sets,
     overlap,
 )
-from shingling.sketch import Idf, fingerprint_set, word_hashes
+from shingling.sketch import fingerprint_set, word_hashes
+from shingling.sketch.idf import Idf
 from shingling.text import canonical_words
 from tests.support.pages import article, html
 

@@ -15,7 +15,7 @@ import jieba
 from jieba import analyse
 
 from shingling import Canonicaliser, Scheme, SimhashFeatures, sign
-from shingling.sketch import Idf
+from shingling.sketch.idf import Idf
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

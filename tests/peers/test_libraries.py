@@ -12,7 +12,8 @@ from shingling import DocumentFrequencies, Rules, Scheme, Weighting, compare, ex
 from shingling.bulk import Options, deduplicate
 from shingling.rules import WEIGHTINGS
 from shingling.similarity import cosine
-from shingling.sketch import Idf, SimhashFeatures, word_hashes
+from shingling.sketch import SimhashFeatures, word_hashes
+from shingling.sketch.idf import Idf
 from shingling.sketch.simhash import feature_hashes
 from shingling.text import canonical_words
 from tests.bulk.collections import read_lines, write_lines

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from shingling.rules import MIN_WORDS_FOR_SIMHASH
-from shingling.sketch import Idf
+from shingling.sketch.idf import Idf
 from tests.support.pages import article, html
 
 if TYPE_CHECKING:

@@ -18,14 +18,13 @@ from shingling.errors import SchemeError
 from shingling.similarity import estimate
 from shingling.sketch import (
     FUNCTIONS,
-    Idf,
     SimhashFeatures,
     fingerprint_set_of_words,
     shingle_words,
     winnow,
     word_hashes,
 )
-from shingling.sketch.idf import word_weights
+from shingling.sketch.idf import Idf, word_weights
 from shingling.sketch.minhash import POLYNOMIALS, crc_values
 from shingling.text import Canonicaliser
 

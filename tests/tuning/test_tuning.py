@@ -16,7 +16,8 @@ import pytest
 from shingling.console.options import CommandOptions
 from shingling.errors import SchemeError, TuningError
 from shingling.rules.rules import Rules
-from shingling.sketch import Idf, Scheme
+from shingling.sketch import Scheme
+from shingling.sketch.idf import Idf
 from shingling.store import Page, Store
 from shingling.tuning.commands import tune
 from shingling.tuning.pairs import LabelledPair, read_pairs
