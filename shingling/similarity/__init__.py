@@ -8,19 +8,12 @@ from shingling.names import when_used
 
 if TYPE_CHECKING:
     from shingling.similarity.classic import (
-        ClassicOverlap as ClassicOverlap,
         classic_overlap as classic_overlap,
         shingles as shingles,
     )
     from shingling.similarity.collection import (
         Collection as Collection,
         Document as Document,
-        Pair as Pair,
-    )
-    from shingling.similarity.common_runs import (
-        Alignment as Alignment,
-        align as align,
-        longest_common_run as longest_common_run,
     )
     from shingling.similarity.comparison import (
         Comparison as Comparison,
@@ -51,18 +44,14 @@ if TYPE_CHECKING:
     )
 
 _MODULE_OF = {
-    "Alignment": "common_runs",
     "Change": "diff",
-    "ClassicOverlap": "classic",
     "Collection": "collection",
     "Comparison": "comparison",
     "Counts": "measures",
     "Document": "collection",
     "DocumentFrequencies": "cosines",
     "Overlap": "measures",
-    "Pair": "collection",
     "Weighting": "cosines",
-    "align": "common_runs",
     "classic_overlap": "classic",
     "compare": "comparison",
     "cosine": "cosines",
@@ -70,7 +59,6 @@ _MODULE_OF = {
     "equal_supershingles": "measures",
     "estimate": "measures",
     "estimated_containment": "measures",
-    "longest_common_run": "common_runs",
     "measure_sets": "measures",
     "nearest": "measures",
     "overlap": "measures",

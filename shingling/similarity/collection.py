@@ -66,12 +66,13 @@ class Collection:
         weighting: of the cosine; frequencies of None are those of the documents.
     """
 
-    def __init__(self, documents: Sequence[Document], weighting: Weighting | None = None) -> None:
-        self._weighting = weighting or Weighting()
+    def __init__(self, documents: Sequence[Document], weighting: Weighting) -> None:
+        self._weighting = weighting
         self._documents = documents
         self._words = np.array([one.words for one in documents], np.float64)
         self._sizes = np.array([len(one.shingles) for one in documents], np.float64)
-        self._shared = _Postings([one.shingles for one in documents])
+        shingles = [one.shingles for one in documents]
+        self._shared = _Postings(shingles, [np.ones(len(one)) for one in shingles])
 
     def rows(self, measure: str) -> Iterator[Floats]:
         """Yield the measures of each document with all: float64[n], its own place included."""
@@ -116,17 +117,15 @@ class _Postings:
 
     Args:
         hashes: of each document, sorted, without repeats.
-        weights: of these; None for 1 each.
+        weights: of these.
     """
 
-    def __init__(
-        self, hashes: Sequence[Fingerprints], weights: Sequence[Floats] | None = None
-    ) -> None:
+    def __init__(self, hashes: Sequence[Fingerprints], weights: Sequence[Floats]) -> None:
         joined = np.concatenate(hashes)
         order = np.argsort(joined, kind="stable")
         self._hashes = joined[order]
         self._documents = np.repeat(np.arange(len(hashes)), [*map(len, hashes)])[order]
-        self._weights = None if weights is None else np.concatenate(weights)[order]
+        self._weights = np.concatenate(weights)[order]
         self._own_hashes, self._own_weights = hashes, weights
 
     def row(self, place: int) -> Floats:
@@ -139,9 +138,7 @@ class _Postings:
             counts = np.searchsorted(self._hashes, hashes[part], side="right") - first
             before = np.cumsum(counts) - counts
             places = np.arange(counts.sum()) + np.repeat(first - before, counts)
-            weights = None
-            if self._weights is not None and self._own_weights is not None:
-                weights = self._weights[places] * np.repeat(self._own_weights[place][part], counts)
+            weights = self._weights[places] * np.repeat(self._own_weights[place][part], counts)
             row += np.bincount(self._documents[places], weights, len(row))
         return row
 

@@ -9,8 +9,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from shingling.arrays import Hashes
-
+    from shingling.arrays import Flags, Hashes
 
 MAX_WORD_PAIRS_ALIGNED = 10_000_000_000
 """Words of a x words of b beyond which subsequence and edits are not computed: 1 to 4 seconds."""
@@ -46,45 +45,35 @@ def longest_common_run(a: Sequence[str], b: Sequence[str]) -> Run:
     words and a run of l.
     """
     numbers: dict[str, int] = {}
-    first, second = (_numbered(words, numbers) for words in (a, b))
-    runs = _Runs(1, first, second)
-    doubled: list[_Runs] = []
-    while runs.are_common:
+    # A zero is between the texts: a run that goes beyond it is like no other.
+    runs = np.concatenate([_numbered(a, numbers), np.zeros(1, np.uint64), _numbered(b, numbers)])
+    doubled: list[Hashes] = []  # runs of 1, 2, 4, ... words
+    while _are_common(runs, len(a)).any():
         doubled.append(runs)
-        runs = runs.followed_by(runs)
+        runs = _followed(runs, runs, 1 << (len(doubled) - 1))
     if not doubled:
         return Run(0, 0, 0)
-    longest = doubled.pop()
-    for runs in reversed(doubled):
-        longer = longest.followed_by(runs)
-        longest = longer if longer.are_common else longest
-    start = int(np.argmax(np.isin(longest.a, longest.b)))
-    return Run(longest.words, start, int(np.argmax(longest.b == longest.a[start])))
+    longest, words = doubled.pop(), 1 << len(doubled)
+    while doubled:
+        longer = _followed(longest, doubled.pop(), words)
+        if _are_common(longer, len(a)).any():
+            longest, words = longer, words + (1 << len(doubled))
+    start = int(np.argmax(_are_common(longest, len(a))))
+    return Run(words, start, int(np.argmax(longest[len(a) + 1 :] == longest[start])))
 
 
-class _Runs(NamedTuple):
-    """Numbers of all runs of so many words, by the word that they begin at in each text."""
-
-    words: int
-    a: Hashes
-    b: Hashes
-
-    @property
-    def are_common(self) -> bool:
-        return bool(np.isin(self.a, self.b).any())
-
-    def followed_by(self, others: _Runs) -> _Runs:
-        """Put runs behind these, and number what each two of them make."""
-        pairs = [_pairs(self.a, others.a, self.words), _pairs(self.b, others.b, self.words)]
-        _, numbers = np.unique(np.concatenate(pairs), return_inverse=True)
-        found = numbers.astype(np.uint64)
-        return _Runs(self.words + others.words, found[: len(pairs[0])], found[len(pairs[0]) :])
+def _are_common(runs: Hashes, a_words: int) -> Flags:
+    """Which runs of the first text are in the second one."""
+    return np.isin(runs[:a_words], runs[a_words + 1 :])
 
 
-def _pairs(first: Hashes, second: Hashes, words: int) -> Hashes:
-    """Numbers of runs, each with that of the run that begins so many words later: in one number."""
-    behind = second[words:]
-    return (first[: len(behind)] << np.uint64(32)) | behind
+def _followed(runs: Hashes, others: Hashes, words: int) -> Hashes:
+    """Put other runs behind runs of so many words, and number what each two of them make."""
+    behind = others[words:]
+    pairs = runs[: len(behind)] << np.uint64(32) | behind
+    _, numbers = np.unique(pairs, return_inverse=True)
+    found: Hashes = numbers.astype(np.uint64)
+    return found
 
 
 def align(a: Sequence[str], b: Sequence[str]) -> Alignment | None:

@@ -23,15 +23,15 @@ from shingling.similarity import (
     Change,
     DocumentFrequencies,
     Weighting,
-    align,
     classic_overlap,
     cosine,
     equal_supershingles,
-    longest_common_run,
     word_diff,
 )
+from shingling.similarity.common_runs import align, longest_common_run
 from shingling.similarity.diff import _sentences
-from shingling.sketch import Idf, SimhashFeatures
+from shingling.sketch import SimhashFeatures
+from shingling.sketch.idf import Idf
 from shingling.sketch.minhash import minima
 from shingling.text import Canonicaliser, canonical_words
 from tests.peers import algorithms as peer
