@@ -87,7 +87,7 @@ class Application:
         self._decisions = Decisions()
         self._kept = Kept(stores)  # lists, until something is reviewed
         self._count = partial(Kept(stores).get, "overview", count_all)
-        self._threshold = ThresholdPage(stores, self._count)
+        self._threshold = ThresholdPage(stores, self._count, self._kept)
         self._audit = AuditPage(stores)
         self._templates = environment()
         self._templates.filters.update(aligned_rows=aligned_rows, folded=folded)

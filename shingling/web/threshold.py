@@ -16,19 +16,17 @@ from shingling.tuning.evaluation import THRESHOLDS, quality
 from shingling.tuning.pairs import reviewed_pairs
 from shingling.tuning.report import tune_on
 from shingling.web.requests import needed, part_of, read
-from shingling.web.store_threads import PATIENCE
+from shingling.web.store_threads import CountingError
 from shingling.web.walks import WalkPage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from concurrent.futures import Future
 
     from shingling.rules.rules import Rules
-    from shingling.store import Review
     from shingling.store.session import Session
     from shingling.tuning.report import Report
     from shingling.web.requests import Fields, Values
-    from shingling.web.store_threads import Steps, StoreThreads
+    from shingling.web.store_threads import Kept, Steps, StoreThreads
 
 SHOWN = ("threshold", "advised", "tried", "compared", "rows", "next")
 """Names of the values that are data."""
@@ -42,12 +40,13 @@ class ThresholdPage(WalkPage[Compared]):
     Args:
         stores: whose threads decide pages in dry runs.
         count: counts what the overview shows.
+        kept: what is read until something is reviewed.
     """
 
-    def __init__(self, stores: StoreThreads, count: Callable[[], Values]) -> None:
+    def __init__(self, stores: StoreThreads, count: Callable[[], Values], kept: Kept) -> None:
         super().__init__("threshold", stores, _rows)
         self._count = count
-        self._advised: tuple[list[Review], Future[Report | str]] | None = None
+        self._kept = kept
 
     def start(self, form: Fields) -> None:
         """Begin a dry run at a threshold, unless one is under way.
@@ -62,8 +61,11 @@ class ThresholdPage(WalkPage[Compared]):
 
     def show(self, session: Session, query: Fields) -> Values:
         """Show the page, and some of the pages that would change."""
-        counted, advice = self._count(), self._advice(session)
-        report = None if isinstance(advice, str) else advice
+        counted = self._count()
+        try:
+            report, missing = self._kept.get("advice", _advise)
+        except CountingError:
+            report, missing = None, "it is being computed, look again in a moment"
         rules, last = session.fitting_rules, self.last
         threshold = rules.threshold if report is None else report.recommended.threshold
         tried, advised = threshold, Advice(None, "")
@@ -86,29 +88,20 @@ class ThresholdPage(WalkPage[Compared]):
             **part_of(rows, query),
             "advised": advised,
             "report": report,
-            "missing": advice,
+            "missing": missing,
             "qualities": [] if report is None else _qualities(report),
             "threshold": advised.threshold or threshold,
             "index": _index_problem(session, rules, tried),
         }
 
-    def _advice(self, session: Session) -> Report | str:
-        """Ask `tune` for a threshold under the present scheme, or say why there is none."""
-        reviews = Store(session).admin.reviews()
-        if self._advised is None or self._advised[0] != reviews:
-            self._advised = reviews, self._stores.count(_advise)
-        try:
-            return self._advised[1].result(PATIENCE)
-        except TimeoutError:
-            return "it is being computed, look again in a moment"
 
-
-def _advise(session: Session) -> Report | str:
+def _advise(session: Session) -> tuple[Report | None, str]:
+    """Ask `tune` for a threshold under the present scheme, or say why there is none."""
     store = Store(session)
     try:
-        return tune_on(reviewed_pairs(store), store.scheme, session.fitting_rules, sizes=())
+        return tune_on(reviewed_pairs(store), store.scheme, session.fitting_rules, sizes=()), ""
     except (SchemeError, TuningError) as error:
-        return str(error)
+        return None, str(error)
 
 
 def _compare(session: Session, show: Steps, threshold: float) -> Compared:
