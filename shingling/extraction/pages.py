@@ -55,6 +55,12 @@ class Fetched:
     url: str | None = None
     encoding: str | None = None
 
+    @property
+    def raw(self) -> bytes:
+        """The body as bytes, by which it is known again."""
+        body = self.body
+        return body.encode("utf-8", "surrogatepass") if isinstance(body, str) else body
+
 
 @dataclass(frozen=True)
 class Extraction:
@@ -172,11 +178,9 @@ class PageExtractor:
         version = self.extractor.version()
         if version is None:
             return None
-        body, encoding = fetched.body, fetched.encoding
-        if isinstance(body, str):
-            body, encoding = body.encode("utf-8", "surrogatepass"), "str"
+        encoding = "str" if isinstance(fetched.body, str) else fetched.encoding
         how = f"{EXTRACTION_VERSION} {version} {encoding}\0".encode("utf-8", "replace")
-        return hashlib.blake2b(how + body, digest_size=16).digest()
+        return hashlib.blake2b(how + fetched.raw, digest_size=16).digest()
 
     def _prepared(self, text: str) -> PreparedText:
         return PreparedText(text).ready(self.scheme.canonical)

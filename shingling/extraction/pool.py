@@ -318,7 +318,4 @@ class ExtractionPool:
 def _key(question: Question) -> bytes:
     """128-bit hash of a question and its body."""
     name, fetched = question
-    body = fetched.body
-    if isinstance(body, str):
-        body = body.encode("utf-8", "surrogatepass")
-    return hashlib.blake2b(body, digest_size=16, person=name.encode()).digest()
+    return hashlib.blake2b(fetched.raw, digest_size=16, person=name.encode()).digest()

@@ -77,10 +77,6 @@ class ResiliparsePage(ParsedPage):
             for element in self._document.get_elements_by_tag_name(name)[::_DEPTH_CHECKED]
         )
 
-    def _shown_text(self) -> str:
-        text: str = extract_plain_text(self._tree, main_content=False, alt_texts=False)
-        return text
-
     def _title_text(self) -> str | None:
         head = self._tree.head
         found = None if head is None else head.query_selector("title")
@@ -124,9 +120,10 @@ class QuickPage(ResiliparsePage):
         if is_enough(own) and title_share(title, own) >= _ENOUGH_OF_TITLE:
             return own
         long = _long_lines(own)
-        missed = _long_lines(self._shown_text()) - long if own else _LEAST_MISSED
-        if missed < max(long, _LEAST_MISSED):
-            return own
+        if own:
+            shown = extract_plain_text(self._tree, main_content=False, alt_texts=False)
+            if _long_lines(shown) - long < max(long, _LEAST_MISSED):
+                return own
         from shingling.extraction.trafilatura import FastTrafilaturaPage
 
         page = FastTrafilaturaPage.parse(self._html)
