@@ -77,8 +77,9 @@ class SourceMiddleware(BaseSpiderMiddleware):
         # Scrapy holds a response until all its items have left the pipelines, so that nothing is
         # kept for longer of items that never reach them.
         self._items: WeakKeyDictionary[Response, list[tuple[Any, bool]]] = WeakKeyDictionary()
-        self._carried: WeakKeyDictionary[Response, Carried] = WeakKeyDictionary()
-        self._arrived: WeakKeyDictionary[Response, float] = WeakKeyDictionary()
+        # What their requests have carried, and when they came.
+        self._arrivals: WeakKeyDictionary[Response, tuple[Carried | None, float]]
+        self._arrivals = WeakKeyDictionary()
         self._without_response: deque[Any] = deque(maxlen=_MAX_ITEMS_OF_START)
         self.gone: deque[str] = deque(maxlen=_MAX_GONE)
         self.is_closing = False
@@ -87,14 +88,13 @@ class SourceMiddleware(BaseSpiderMiddleware):
 
     def process_spider_input(self, response: Response) -> None:
         """Look at what the request has carried, before the callback changes it."""
-        self._arrived[response] = time.time()
-        carried = None if response.request is None else Carried.by(response.request, self.crawler)
-        if carried is not None:
-            self._carried[response] = carried
+        request = response.request
+        carried = None if request is None else Carried.by(request, self.crawler)
+        self._arrivals[response] = carried, time.time()
         if response.status in (HTTPStatus.NOT_FOUND, HTTPStatus.GONE):
             self.gone.append(response.url)
-            if response.request is not None and response.request.url != response.url:
-                self.gone.append(response.request.url)
+            if request is not None and request.url != response.url:
+                self.gone.append(request.url)
         if is_parse_command(self.crawler.spider):  # it hands its items to pipelines itself
             self._parsed = response
 
@@ -173,8 +173,7 @@ class SourceMiddleware(BaseSpiderMiddleware):
         return self._source(self._parsed, is_only_item=self._parsed_items == 1)
 
     def _source(self, response: Response, *, is_only_item: bool) -> Source:
-        carried, arrived = self._carried.get(response), self._arrived.get(response)
-        return Source(response, is_only_item, carried, arrived)
+        return Source(response, is_only_item, *self._arrivals.get(response, (None, None)))
 
 
 class _Held:

@@ -89,7 +89,8 @@ class DedupPipeline:
                 return await decider.decide(item, source)
             except (ImportError, OSError) as error:  # a broken installation, no room for a thread
                 self._report.failed(error)
-                self._report.error_once(f"Dedup cannot start, items are kept: {error}")
+                message = f"Dedup cannot start, items are kept: {error}"
+                self._report.log_once("start", message, logging.ERROR)
                 return item
 
     async def loaded(self) -> ItemDecider:

@@ -27,10 +27,8 @@ logger = logging.getLogger(__name__)
 
 _MAX_NAMES = 10  # of fields, in one line
 _KEPT_STATUSES = ("new", "unchanged", "changed")
-_WARN_ABOVE_FRACTION = 0.5  # of the items of a crawl, skipped for the same reason
-
+_MUCH = 0.5  # of the items of a crawl: dropped, or skipped for the same reason
 _LEAST_ITEMS = 20  # of a crawl, so that the share of those dropped says something
-_MUCH = 0.5  # of the items of a crawl
 _MANY = 20  # items of one site that are dropped for one original
 _MAX_ORIGINALS = 10_000  # that are counted
 _MAX_EXAMPLES = 3
@@ -79,13 +77,14 @@ class Report:
         self._crawler = crawler
         self._settings = settings
         self._items: Counter[str] = Counter()  # by status, "dropped" and "error"
-        self._skipped: Counter[str] = Counter()  # items by reason
+        self._skipped: Counter[Reason] = Counter()  # items by reason
         self._dropped: Counter[str] = Counter()  # items by status
         self._originals_missing = 0  # known duplicates that were kept because of that
         self._fields: Counter[str] = Counter()  # items by the names of fields that kept them
         # Dropped items by the names of fields in which originals on other sites say something else.
         self._fields_across: Counter[str] = Counter()
-        self._drops = Drops()
+        self._dropped_for: Counter[tuple[str, str]] = Counter()  # by original, and site of the item
+        self._first_drops: list[str] = []
         self._logged: set[str] = set()
         self._store_error = ""  # of the last page, unless one has been decided since
 
@@ -134,7 +133,7 @@ class Report:
             and METHODS[self._settings.rules.method].distance
         ):
             stats.inc_value("dedup/short_for_simhash")
-            self.warn_once(
+            self.log_once(
                 "short_for_simhash",
                 f"DEDUP_METHOD = {self._settings.rules.method!r} misses many near-duplicates among"
                 f" texts of fewer than {MIN_WORDS_FOR_SIMHASH} words, such as one of {words} here;"
@@ -149,8 +148,8 @@ class Report:
             self._fields.update(verdict.fields)
             return
         self._items[verdict.status] += 1
-        if verdict.status == "skipped":
-            self._skipped[str(verdict.reason)] += 1
+        if verdict.status == "skipped" and verdict.reason is not None:
+            self._skipped[verdict.reason] += 1
 
     def dropped(self, verdict: Verdict, url: str) -> None:
         """Count an item that is dropped, and log the first one.
@@ -159,16 +158,24 @@ class Report:
             verdict: on its document.
             url: of the document.
         """
+        from shingling.store.urls import site_of  # it takes long, and a crawl may have no items
+
+        described = describe_duplicate(verdict)
         if not self._dropped and not self._settings.debug:
             self._log(
                 logging.INFO,
-                f"Dropped the item of {url[:500]}: {describe_duplicate(verdict)} (no more drops"
+                f"Dropped the item of {url[:_MAX_URL]}: {described} (no more drops"
                 " are logged; DEDUP_DEBUG = True logs all)",
             )
         self._items["dropped"] += 1
         self._dropped[verdict.status] += 1
-        self._drops.add(verdict, url)
-        if verdict.fields and _is_across_sites(verdict, url):
+        original, site = verdict.original or "", site_of(url)
+        if (original, site) in self._dropped_for or len(self._dropped_for) < _MAX_ORIGINALS:
+            self._dropped_for[original, site] += 1
+        if len(self._first_drops) < _MAX_EXAMPLES:
+            fields = ", ".join(map(printable, verdict.fields[:_MAX_NAMES])) or "none"
+            self._first_drops.append(f"{url[:_MAX_URL]}: {described}; fields that differ: {fields}")
+        if verdict.fields and site != site_of(original):
             self._fields_across.update(verdict.fields)
         self._crawler.stats.inc_value("dedup/dropped")
 
@@ -188,15 +195,8 @@ class Report:
             return None
         return f" (until a page is decided again, others are logged at DEBUG: {counted})"
 
-    def warn_once(self, about: str, message: str) -> None:
-        """Log a warning, the first time that it is about this."""
-        self._log_once(logging.WARNING, about, message)
-
-    def error_once(self, message: str) -> None:
-        """Log an error, the first time that it is this one."""
-        self._log_once(logging.ERROR, message, message)
-
-    def _log_once(self, level: int, about: str, message: str) -> None:
+    def log_once(self, about: str, message: str, level: int = logging.WARNING) -> None:
+        """Log a message, the first time that there is one about this."""
         if about not in self._logged:
             self._logged.add(about)
             self._log(level, message)
@@ -241,15 +241,28 @@ class Report:
                 f"Dedup: {self._originals_missing} known duplicates were kept because their"
                 " originals were not seen in this crawl or the last one",
             )
-        if warning := self._drops.warning(self._items["dropped"], total):
-            self._log(logging.WARNING, warning)
+        if what := self._dropped_too_many(total):
+            advice = (
+                f"Dedup dropped {what}. If some of them are no copies, keep them with"
+                ' DEDUP_ACTION = "tag", or name the fields that tell them apart in DEDUP_FIELDS.'
+                " The first drops of the crawl:"
+            )
+            self._log(logging.WARNING, "\n  ".join([advice, *self._first_drops]))
         for reason, number in self._skipped.most_common(1):
-            advice = next((one.advice for one in Reason if one == reason), "")
-            if number > _WARN_ABOVE_FRACTION * total and advice:
-                self.warn_once(
-                    f"most {reason}",
-                    f"Dedup did not compare {number} of {total} items ({reason}): {advice}",
+            if number > _MUCH * total and reason.advice:
+                self._log(
+                    logging.WARNING,
+                    f"Dedup did not compare {number} of {total} items ({reason}): {reason.advice}",
                 )
+
+    def _dropped_too_many(self, items: int) -> str:
+        """Say which drops are so many that some may be wrong; "" if none are."""
+        for (original, site), most in self._dropped_for.most_common(1):
+            if most > _MANY:
+                return f"{most} items of {site} as duplicates of one page, {original[:_MAX_URL]}"
+        dropped = self._items["dropped"]
+        is_much = items >= _LEAST_ITEMS and dropped > _MUCH * items
+        return f"{dropped} of {items} items" if is_much else ""
 
 
 def _says_more(verdict: Verdict) -> bool:
@@ -267,58 +280,12 @@ def _with_first(names: Iterable[str], counter: Counter[str]) -> str:
     return json.dumps([*map(printable, names), _first(counter)], ensure_ascii=False)
 
 
-def _is_across_sites(verdict: Verdict, url: str) -> bool:
-    """Whether a page and its original are of two sites."""
-    from shingling.store.urls import site_of  # it takes long, and a crawl may have no items
-
-    return site_of(url) != site_of(verdict.original or "")
-
-
 def _names(counter: Counter[str]) -> str:
     shown = [f"{printable(name)} ({number})" for name, number in counter.most_common(_MAX_NAMES)]
     return ", ".join(shown) + (", …" if len(counter) > _MAX_NAMES else "")
 
 
-def _listed(counter: Counter[str]) -> str:
+def _listed(counter: Counter[str] | Counter[Reason]) -> str:
     if not counter:
         return ""
     return f" ({', '.join(f'{number} {name}' for name, number in counter.most_common())})"
-
-
-class Drops:
-    """Counts the items that are dropped, and keeps the first ones as examples."""
-
-    def __init__(self) -> None:
-        self._taken: Counter[tuple[str, str]] = Counter()  # by original, and site of the item
-        self._examples: list[str] = []
-
-    def add(self, verdict: Verdict, url: str) -> None:
-        """Count an item that is dropped by a verdict on its document."""
-        from shingling.store.urls import site_of  # it takes long, and a crawl may have no items
-
-        key = str(verdict.original), site_of(url)
-        if key in self._taken or len(self._taken) < _MAX_ORIGINALS:
-            self._taken[key] += 1
-        if len(self._examples) < _MAX_EXAMPLES:
-            self._examples.append(_example(verdict, url))
-
-    def warning(self, dropped: int, items: int) -> str | None:
-        """Warning about what was dropped of so many items; None if there is no need for it."""
-        ((original, site), most), *_ = self._taken.most_common(1) or [(("", ""), 0)]
-        if most > _MANY:
-            what = f"{most} items of {site} as duplicates of one page, {original[:_MAX_URL]}"
-        elif items >= _LEAST_ITEMS and dropped > _MUCH * items:
-            what = f"{dropped} of {items} items"
-        else:
-            return None
-        advice = (
-            f"Dedup dropped {what}. If some of them are no copies, keep them with DEDUP_ACTION ="
-            ' "tag", or name the fields that tell them apart in DEDUP_FIELDS. The first drops of'
-            " the crawl:"
-        )
-        return "\n  ".join([advice, *self._examples])
-
-
-def _example(verdict: Verdict, url: str) -> str:
-    fields = ", ".join(map(printable, verdict.fields[:10])) or "none"
-    return f"{url[:_MAX_URL]}: {describe_duplicate(verdict)}; fields that differ: {fields}"

@@ -102,6 +102,11 @@ class DedupSettings:
         parameters = _with_files(self.scheme_parameters, read=True)
         return Scheme.from_dict({"shingle_size": self.shingle_size, **parameters})
 
+    @cached_property
+    def read_fields(self) -> set[str]:
+        """Fields of items that are compared in their own way."""
+        return {self.url_field, self.title_field, *self.html_fields, *self.text_fields}
+
     @property
     def store_url_without_password(self) -> str:
         """URL of the store, as it may be logged."""
@@ -210,14 +215,13 @@ def _check_fields(settings: DedupSettings) -> None:
     Raises:
         SettingsError: they are.
     """
-    read = {settings.url_field, *settings.html_fields, *settings.text_fields, settings.title_field}
-    if settings.result_field in read.union(settings.fill_fields):
+    if settings.result_field in settings.read_fields.union(settings.fill_fields):
         raise SettingsError(
             f"DEDUP_RESULT_FIELD = {_shown(settings.result_field)} is not accepted: the result"
             " would replace what the item has in that field; accepted: the name of another field"
         )
     named = () if settings.rules.fields == "auto" else settings.rules.fields
-    wrong = {*named, *settings.rules.ignore_fields} & {*read, settings.result_field}
+    wrong = {*named, *settings.rules.ignore_fields} & {*settings.read_fields, settings.result_field}
     if wrong:
         names = _short(", ".join(sorted(wrong)))
         raise SettingsError(

@@ -14,11 +14,10 @@ from shingling import Reason
 from shingling.plugin.items.documents import (
     Document,
     Kind,
-    Skipped,
     choose_document,
-    identity,
     is_same_page,
     own_document,
+    url_of_part,
 )
 from shingling.plugin.middleware import Source
 from shingling.plugin.settings import DedupSettings
@@ -38,12 +37,12 @@ def document_of(
     only: bool = True,
     page: HtmlResponse | None = None,
     before: set[str] | None = None,
-) -> Document | Skipped:
+) -> Document | Reason:
     source = Source(page or response(), is_only_item=only)
     return chosen(item, source, set() if before is None else before)
 
 
-def chosen(item: dict[str, Any], source: Source | None, before: set[str]) -> Document | Skipped:
+def chosen(item: dict[str, Any], source: Source | None, before: set[str]) -> Document | Reason:
     """Choose the document of an item, without its own fields, which other tests are about."""
     document = choose_document(item, source, SETTINGS, before)
     return replace(document, own_fields=None) if isinstance(document, Document) else document
@@ -88,16 +87,14 @@ def test_of_several_items_with_text_only_a_url_of_its_own_is_an_identity() -> No
 
 
 def test_a_document_without_a_url_is_named_by_its_page_and_text() -> None:
-    document = Document(Kind.ITEM, None, source=PAGE, text=TEXT)
-    assert identity(document, f"{PAGE}#top", b"\x01" * 16) == f"{PAGE}#{'01' * 16}"
-    assert identity(Document(Kind.ITEM, "https://a/"), PAGE, b"\x01" * 16) == "https://a/"
+    assert url_of_part(f"{PAGE}#top", b"\x01" * 16) == f"{PAGE}#{'01' * 16}"
 
 
 def test_items_without_response_are_compared_only_with_text_and_url() -> None:
     for source in (None, Source(None, is_only_item=True)):
-        assert chosen({"url": "/x"}, source, set()) == Skipped(Reason.NO_CONTENT)
-        assert chosen({"text": TEXT}, source, set()) == Skipped(Reason.NO_URL)
-        assert chosen({"name": "x"}, source, set()) == Skipped(Reason.NO_URL)
+        assert chosen({"url": "/x"}, source, set()) == Reason.NO_CONTENT
+        assert chosen({"text": TEXT}, source, set()) == Reason.NO_URL
+        assert chosen({"name": "x"}, source, set()) == Reason.NO_URL
         own = chosen({"url": PAGE, "text": TEXT}, source, set())
         assert own == Document(Kind.ITEM, PAGE, text=TEXT)
 

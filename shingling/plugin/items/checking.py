@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 
 from shingling.errors import ShinglingError, StoreError
 from shingling.extraction.pages import Extraction
-from shingling.plugin.items.documents import Document, Kind, Skipped
+from shingling.plugin.items.documents import Document, Kind
 from shingling.plugin.items.extracting import DocumentExtractor
 from shingling.plugin.items.store_thread import StoreThread
 from shingling.plugin.middleware import BacklogMiddleware, SourceMiddleware, is_parse_command
 from shingling.plugin.waiting import SharedTasks, detached_task, ends_within
+from shingling.rules.reasons import Reason
 from shingling.store import Verdict
 
 if TYPE_CHECKING:
@@ -121,9 +122,9 @@ class Checker:
                 extractor, store = await self.opened()
                 extracted = await extractor.extract(document, response)
             # Without another await in between, so that the order is that of the turns.
-            if isinstance(extracted, Skipped):
+            if isinstance(extracted, Reason):
                 url = response.url if response is not None else document.url or ""
-                outcome = Outcome(Verdict("skipped", reason=extracted.reason), url)
+                outcome = Outcome(Verdict("skipped", reason=extracted), url)
             else:
                 page, extraction = extracted
                 outcome = Outcome(await store.check(page), page.url, extraction)
@@ -172,8 +173,12 @@ class Checker:
 
     async def withdraw(self, url: str) -> None:
         """Take a document out of the store: its item was dropped by a later pipeline."""
+        from shingling.store.forgetting import Chosen, forget  # few crawls need it
+
+        if self._store.is_dry_run:
+            return
         try:
-            await self._store.forget(url)
+            await self._store.run(partial(forget, chosen=Chosen([url])))
         except StoreError as error:
             logger.error("Dedup could not withdraw %s: %s", url, error)
         else:

@@ -17,7 +17,6 @@ from shingling.plugin.items.checking import Checker, NotStartedError, Outcome
 from shingling.plugin.items.documents import (
     Document,
     Kind,
-    Skipped,
     choose_document,
 )
 from shingling.plugin.middleware import close_spider
@@ -103,13 +102,13 @@ class ItemDecider:
             raise DuplicatePage(outcome.verdict, "DEBUG" if self._settings.debug else _NEVER_LOGGED)
         return await self._keep(item, document, outcome, response)
 
-    def _document_of(self, item: Any, source: Source | None) -> Document | Skipped:
+    def _document_of(self, item: Any, source: Source | None) -> Document | Reason:
         urls: set[str] = set()
         if source is not None and source.response is not None:
             urls = self._urls.setdefault(source.response, urls)
         document = choose_document(item, source, self._settings, urls, self._report.began)
-        if source is None and isinstance(document, Skipped):
-            self._report.warn_once(
+        if source is None and isinstance(document, Reason):
+            self._report.log_once(
                 "unknown response",
                 f"The response of an item ({_class_name(item)}) is not known, because an errback"
                 " has yielded it or another spider middleware has replaced it. Such items are kept,"
@@ -117,10 +116,10 @@ class ItemDecider:
             )
         return document
 
-    async def _outcome_of(self, document: Document | Skipped, response: Response | None) -> Outcome:
+    async def _outcome_of(self, document: Document | Reason, response: Response | None) -> Outcome:
         """Decide a document; decide it again if the item of its original has been lost."""
-        if isinstance(document, Skipped):
-            verdict = Verdict("skipped", reason=document.reason)
+        if isinstance(document, Reason):
+            verdict = Verdict("skipped", reason=document)
             self._report.decided(verdict, None)
             return Outcome(verdict, "" if response is None else response.url)
         outcome = await self.checker.check(document, response)
@@ -133,7 +132,7 @@ class ItemDecider:
             outcome = await self.checker.check(document, response, again=True)
         return outcome
 
-    def _drops(self, document: Document | Skipped, verdict: Verdict) -> bool:
+    def _drops(self, document: Document | Reason, verdict: Verdict) -> bool:
         """Whether the item of a document is dropped because of the verdict on it."""
         may_drop = not _is_list(document) or self._settings.multi_item_pages == "drop"
         return self._action == "drop" and verdict.is_duplicate and may_drop
@@ -141,7 +140,7 @@ class ItemDecider:
     async def _keep(
         self,
         item: Any,
-        document: Document | Skipped,
+        document: Document | Reason,
         outcome: Outcome,
         response: Response | None,
     ) -> Any:
@@ -189,7 +188,7 @@ class ItemDecider:
         except Exception as error:  # undeclared, frozen, or refused by the class's own checks
             name = _class_name(item)
             self._crawler.stats.inc_value("dedup/errors/result_field")
-            self._report.warn_once(
+            self._report.log_once(
                 f"{name} {field}",
                 f"{name} does not take the field {field!r} of dedup ({_line(error)}): declare it,"
                 " or set DEDUP_RESULT_FIELD. Its items are kept without it.",
@@ -197,7 +196,7 @@ class ItemDecider:
 
     def _explain_lists(self, url: str) -> None:
         if self._action == "drop" and self._settings.multi_item_pages == "keep":
-            self._report.warn_once(
+            self._report.log_once(
                 "lists",
                 f"A response ({url[:500]}) has several items without a text of their own. Such"
                 " items are kept, even if their page is a duplicate: give them a text"
@@ -209,7 +208,7 @@ class ItemDecider:
         """Count and log an error of dedup itself, and close the crawl if that is wanted."""
         added = self._report.failed(error)
         if isinstance(error, NotStartedError):
-            self._report.error_once(str(error))
+            self._report.log_once("start", str(error), logging.ERROR)
             self._close_crawl()
             return
         logger.log(
@@ -290,7 +289,7 @@ class Deliveries:
                 del self._under_way[url]
 
 
-def _is_list(document: Document | Skipped) -> bool:
+def _is_list(document: Document | Reason) -> bool:
     return isinstance(document, Document) and document.kind is Kind.LIST
 
 

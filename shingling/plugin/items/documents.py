@@ -27,7 +27,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from html import unescape
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, unquote, urldefrag, urljoin, urlsplit
 
 from itemadapter import ItemAdapter
@@ -94,19 +94,13 @@ class Document:
     strings: Mapping[str, str] = field(default_factory=dict)
 
 
-class Skipped(NamedTuple):
-    """Why an item has no document that could be compared."""
-
-    reason: Reason
-
-
 def choose_document(
     item: Any,
     source: Source | None,
     settings: DedupSettings,
     urls_before: set[str],
     began: float | None = None,
-) -> Document | Skipped:
+) -> Document | Reason:
     """Choose the document of an item.
 
     Args:
@@ -115,22 +109,22 @@ def choose_document(
         settings: name its fields.
         urls_before: URLs that documents of its response have; that of the item is added.
         began: when the crawl began, seconds since 1970.
+
+    Returns:
+        The document, or why the item has none that could be compared.
     """
     adapter = ItemAdapter(item)
     response = None if source is None else source.response
     own = own_document(adapter, settings)
     if source is None or response is None:
         if own.text is None and own.html is None:
-            return Skipped(Reason.NO_CONTENT if own.url else Reason.NO_URL)
-        chosen: Document | Skipped = own if own.url else Skipped(Reason.NO_URL)
+            return Reason.NO_CONTENT if own.url else Reason.NO_URL
+        chosen: Document | Reason = own if own.url else Reason.NO_URL
     else:
         chosen = _of_response(own, item, source, response, urls_before)
-    if isinstance(chosen, Skipped) or chosen.kind is Kind.LIST:
+    if isinstance(chosen, Reason) or chosen.kind is Kind.LIST:
         return chosen
-    others = {
-        *(settings.url_field, *settings.html_fields, *settings.text_fields),
-        *(settings.title_field, settings.result_field),
-    }
+    others = {*settings.read_fields, settings.result_field}
     values = [(name, adapter[name]) for name in adapter if name not in others]
     urls = [chosen.url] if chosen.url else []
     if response is not None:
@@ -194,12 +188,12 @@ def _strings_of(values: Iterable[tuple[str, Any]]) -> dict[str, str]:
 
 def _of_response(
     own: Document, item: Any, source: Source, response: Response, urls_before: set[str]
-) -> Document | Skipped:
+) -> Document | Reason:
     """Choose the document of an item that came from a response."""
     if response.request is not None and response.meta.get("dedup") is False:
-        return Skipped(Reason.OPTED_OUT)
+        return Reason.OPTED_OUT
     if not (200 <= response.status < 300 or response.status == HTTPStatus.NOT_MODIFIED):
-        return Skipped(Reason.HTTP_STATUS)
+        return Reason.HTTP_STATUS
     url = _joined(response, own.url)
     if own.text is not None or own.html is not None:
         if source.is_only_item:
@@ -210,7 +204,7 @@ def _of_response(
         return replace(own, url=url, source=response.url)
     has_its_url = url is not None and any(is_same_page(url, one) for one in _urls_of(response))
     if not has_its_url and source.carried is not None and source.carried.has_begun(item):
-        return Skipped(Reason.URL_MISMATCH)
+        return Reason.URL_MISMATCH
     if not source.is_only_item:
         return Document(Kind.LIST, response.url)
     if url is None or has_its_url:
@@ -257,15 +251,9 @@ def _html(value: Any) -> str | bytes | None:
     return _text(value)
 
 
-def identity(document: Document, page_url: str, text_hash: bytes) -> str:
-    """URL under which a document is stored.
-
-    Args:
-        document: with or without a URL of its own.
-        page_url: of its response.
-        text_hash: of its text, 16 bytes.
-    """
-    return document.url or f"{urldefrag(page_url).url}#{text_hash.hex()}"
+def url_of_part(page_url: str, text_hash: bytes) -> str:
+    """URL under which a part of a page is stored that has none, by the hash of its text."""
+    return f"{urldefrag(page_url).url}#{text_hash.hex()}"
 
 
 def is_same_page(a: str, b: str) -> bool:

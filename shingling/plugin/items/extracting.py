@@ -19,10 +19,9 @@ from shingling.extraction.pool import ExtractionPool
 from shingling.plugin.items.documents import (
     Document,
     Kind,
-    Skipped,
-    identity,
     is_same_page,
     text_fields,
+    url_of_part,
 )
 from shingling.plugin.waiting import SharedTasks
 from shingling.rules import DEFAULT_EXTRACTOR
@@ -101,7 +100,7 @@ class DocumentExtractor:
 
     async def extract(
         self, document: Document, response: Response | None
-    ) -> tuple[Page, Extraction] | Skipped:
+    ) -> tuple[Page, Extraction] | Reason:
         """Extract a document.
 
         Args:
@@ -116,7 +115,7 @@ class DocumentExtractor:
             assert response is not None
             declared = (await self._head(response)).canonical
             if declared is None or not is_same_page(declared, document.canonical):
-                return Skipped(Reason.URL_MISMATCH)
+                return Reason.URL_MISMATCH
         body = await self._body(document, response)
         extraction, own = body.extraction, document.own_fields
         texts: Sequence[str] = ()
@@ -130,8 +129,8 @@ class DocumentExtractor:
         if url is None:
             assert response is not None
             if extraction.signature is None:
-                return Skipped(extraction.reason or Reason.NO_MAIN_TEXT)
-            url = identity(document, response.url, extraction.signature.text_hash)
+                return extraction.reason or Reason.NO_MAIN_TEXT
+            url = url_of_part(response.url, extraction.signature.text_hash)
         page = Page(
             url=url,
             prepared=extraction.prepared,
@@ -200,13 +199,13 @@ class DocumentExtractor:
         """Extract the text of a document."""
         url = document.url or (response.url if response is not None else "")
         fetched = fetched_for(document, response, self._settings.max_bytes)
-        if isinstance(fetched, Skipped):
-            if fetched.reason == Reason.NOT_MODIFIED:  # the store has what the server would send
+        if isinstance(fetched, Reason):
+            if fetched == Reason.NOT_MODIFIED:  # the store has what the server would send
                 found = partial(page_by_url, url=url, scope=self._scope(url))
                 page = await self._store.run(found)
                 if page is not None and page.signature is not None:
                     return Body(_extraction_of(page))
-            return Body(Extraction(reason=fetched.reason))
+            return Body(Extraction(reason=fetched))
         if response is None or fetched.body is not response.body:
             return await self._known_or_new(fetched, url)
         return await self._shared_body(fetched, url, response)
@@ -274,7 +273,7 @@ class DocumentExtractor:
         return self._settings.scope_of(url, self._spider)
 
 
-def fetched_for(document: Document, response: Response | None, max_bytes: int) -> Fetched | Skipped:
+def fetched_for(document: Document, response: Response | None, max_bytes: int) -> Fetched | Reason:
     """Choose what a document is extracted from.
 
     Args:
@@ -284,19 +283,19 @@ def fetched_for(document: Document, response: Response | None, max_bytes: int) -
     """
     for own in (document.text, document.html):
         if own is not None and len(own) > max_bytes:
-            return Skipped(Reason.TOO_LARGE)
+            return Reason.TOO_LARGE
     if document.text is not None:
         return Fetched(document.text, is_html=False, url=document.url)
     if document.html is not None:
         return Fetched(document.html, is_html=True, url=document.url)
     assert response is not None
     if response.status == HTTPStatus.NOT_MODIFIED:
-        return Skipped(Reason.NOT_MODIFIED)
+        return Reason.NOT_MODIFIED
     if not response.body:
-        return Skipped(Reason.NO_MAIN_TEXT)
+        return Reason.NO_MAIN_TEXT
     if len(response.body) > max_bytes:
-        return Skipped(Reason.TOO_LARGE)
-    return fetched_page(response) or Skipped(Reason.NOT_HTML)
+        return Reason.TOO_LARGE
+    return fetched_page(response) or Reason.NOT_HTML
 
 
 def fetched_page(response: Response) -> Fetched | None:

@@ -141,17 +141,6 @@ class StoreThread:
                 await asyncio.sleep(0)  # what follows on all of them would take the loop long
         return True
 
-    async def forget(self, url: str) -> None:
-        """Remove what is stored under a URL.
-
-        Raises:
-            StoreError: the database failed.
-        """
-        from shingling.store.forgetting import Chosen, forget  # few crawls need it
-
-        if self._session is not None and not self.is_dry_run:
-            await self._call(forget, self._session, Chosen([url]))
-
     async def run(self, action: Callable[[Session], _T]) -> _T:
         """Do something with the open store, on its thread, and return what comes of it.
 
