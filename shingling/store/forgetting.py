@@ -13,7 +13,7 @@ from shingling.store.decide.write import delete_rows, write_batch
 from shingling.store.model import DAY
 from shingling.store.schema.rows import GONE, key_of
 from shingling.store.schema.tables import chunked, pages, select_in, site_blocks, url_rules
-from shingling.store.urls import site_of
+from shingling.store.urls import HOST_LABELS, site_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,9 +67,15 @@ class Chosen(NamedTuple):
             queries += [select(one.c.site).where(one.c.site == self.site) for one in _LEARNED]
         with session.reading() as connection:
             found = {site for query in queries for site in connection.scalars(query)}
-            # Rules on URLs tell the ports of a host apart, pages do not.
+            # Rules on URLs tell the ports of a host apart, and `m.example.com` has those of
+            # `example.com`; pages do neither.
             with_rules = connection.scalars(select(url_rules.c.site).distinct())
-            found |= {site for site in with_rules if site_of(f"http://{site}") in found}
+            labels = "www", *HOST_LABELS
+            found |= {
+                site
+                for site in with_rules
+                if any(site_of(f"http://{label}.{site}") in found for label in labels)
+            }
         return sorted(filter(None, found))
 
     def ids(self, session: Session) -> list[int]:

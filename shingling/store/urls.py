@@ -28,6 +28,11 @@ _INDEX = re.compile(r"(?:index|default)\.\w{1,5}", re.IGNORECASE)
 MAX_URL_CHARS = 8192
 """Characters of a URL that are kept."""
 
+HOST_LABELS = frozenset(
+    ("amp", "m", "mobi", "mobile", "old", "touch", "wap", "web", "www1", "www2", "www3", "www4")
+)
+"""First labels of a host, beside `www`, that may stand for the same site."""
+
 _MAX_AUTHORITY_CHARS = 1024
 _MAX_HOST_CHARS = 253
 

@@ -137,8 +137,11 @@ class Guard:
         hosts = headers.getlist("host")
         if len(hosts) != 1 or not self.access.is_for_us(hosts[0]):
             return self.refuse(421, "This address is not the one that scrapy dedup serve printed.")
-        if token is not None and not is_equal(request.cookies.get(self.access.cookie, ""), token):
-            return self._let_in(request, token)
+        if token is not None:
+            # Other servers of the host, or of its domain, may set a cookie of the same name.
+            cookies = headers.get("cookie", "").split("; ")
+            if not any(is_equal(one, f"{self.access.cookie}={token}") for one in cookies):
+                return self._let_in(request, token)
         if request.method not in ("GET", "HEAD"):
             origin, site = headers.get("origin"), headers.get("sec-fetch-site")
             https = self.access.proxy.origin or f"https://{hosts[0]}"

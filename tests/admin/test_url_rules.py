@@ -119,13 +119,14 @@ def test_a_dry_run_counts_what_a_run_removes(
             Page(f"{poisoned}/replaced", article(2)),
             *(Page(f"{poisoned}/whole/{one}", article(3)) for one in range(3)),
             Page(f"{poisoned}/alone", article(4)),
+            Page("https://m.alias.example/", article(5)),
         ],
         run=bad,
     )
     copies = [Page(f"https://{SITE}/copy/{one}", article(2)) for one in range(2)]
     store.check([*copies, Page(f"{poisoned}/alone", article(4))], run=later)
     session = session_of(store)
-    learned = ["poisoned.example", "poisoned.example:8080", "good.example"]
+    learned = ["poisoned.example", "poisoned.example:8080", "alias.example", "good.example"]
     save(session, [counts(change, site=name) for name in learned for change in (SID, "sort")])
     blocks = insert(site_blocks).values([{"site": learned[0], "entries": b"x"}] * 2)
     session.database.write(lambda connection: connection.execute(blocks))
@@ -137,7 +138,7 @@ def test_a_dry_run_counts_what_a_run_removes(
 
     tried = run("--dry-run").out
     assert tried == (
-        "6 pages, 7 verdicts, 1 whole group, 1 replaced original, 1 template, 4 rules"
+        "7 pages, 8 verdicts, 1 whole group, 1 replaced original, 1 template, 6 rules"
         " would be forgotten: nothing was changed (--dry-run)\n"
     )
     counted = run("--dry-run", "--json").json()
@@ -146,9 +147,9 @@ def test_a_dry_run_counts_what_a_run_removes(
     assert run("--yes", "--json").json() == counted
     now = all_rows(file)
     gone = {name: len(rows) - len(now[name]) for name, rows in before.items()}
-    assert counted["forgotten"] == gone["pages"] == gone["texts"] == 6
-    assert counted["verdicts"] == gone["verdicts"] == 7
-    assert counted["rules"] == gone["url_rules"] == 4
+    assert counted["forgotten"] == gone["pages"] == gone["texts"] == 7
+    assert counted["verdicts"] == gone["verdicts"] == 8
+    assert counted["rules"] == gone["url_rules"] == 6
     assert (counted["templates"], gone["site_blocks"]) == (1, 2)
     stands = originals(url_of(file))
     lost = {original for original in stood.values() if original and original not in stands}

@@ -149,6 +149,10 @@ def test_another_address_asks_for_a_token_and_read_only_takes_no_reviews(tmp_pat
         status, _, page = ask(served, f"/pair?{urlencode(PAIR)}", Cookie=kept)
         assert status == 200
         assert '/review"' not in page
+        name = kept.partition("=")[0]
+        for cookies in (f"{kept}; {name}=another server's", f"{name}=; {kept}; {name}="):
+            assert ask(served, "/groups", Cookie=cookies)[0] == 200
+        assert ask(served, "/groups", Cookie=f"x{kept}; {kept}0")[0] == 403
         assert ask(served, "/groups", Cookie=kept, Host=f"evil.example:{parts.port}")[0] == 421
         assert ask(served, "/review", {**PAIR, "answer": "same"}, Cookie=kept)[0] == 403
 

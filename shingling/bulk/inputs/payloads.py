@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from itertools import chain, starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -88,8 +89,7 @@ class Values(NamedTuple):
 
     def rows(self) -> Iterator[RawRow]:
         """Yield the rows."""
-        for line, values in self.values:
-            yield RawRow(line, values)
+        return starmap(RawRow, self.values)
 
 
 class ArrowRows(NamedTuple):
@@ -102,11 +102,8 @@ class ArrowRows(NamedTuple):
         import pyarrow as pa
 
         with pa.ipc.open_stream(self.message) as stream:
-            number = 0
-            for batch in stream:
-                for values in _arrow_rows(batch):
-                    number += 1
-                    yield RawRow(number, values)
+            rows = chain.from_iterable(map(_arrow_rows, stream))
+            yield from starmap(RawRow, enumerate(rows, start=1))
 
 
 class Pages(NamedTuple):

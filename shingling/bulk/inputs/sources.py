@@ -53,6 +53,7 @@ _MAX_FILE_PARTS = 2048  # of a file of lines: the parts of a very large one are 
 _MAX_PART_ROWS = 8192
 _MAX_PART_PAGES = 64
 _PARQUET_ROWS_AT_ONCE = 16
+_MAX_COLUMNS = 10_000  # of a Parquet file: each takes 10 KB
 _CELL_BYTES = 16  # on the way to a worker, besides its text
 _PART_BYTES = 1 << 23  # of rows that a worker signs at once
 _Item = TypeVar("_Item")
@@ -258,20 +259,19 @@ def _parquet(path: Path) -> Iterator[_Shared]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    try:
-        with pq.ParquetFile(path) as file:
-            done, total = 0, max(file.metadata.num_rows, 1)
-            # A file of a kilobyte may have rows of a megabyte each.
-            sized = ((batch, batch.nbytes) for batch in file.iter_batches(_PARQUET_ROWS_AT_ONCE))
-            for part in _collected(sized, _MAX_PART_ROWS // _PARQUET_ROWS_AT_ONCE):
-                sink = pa.BufferOutputStream()
-                with pa.ipc.new_stream(sink, part[0].schema) as stream:
-                    for batch in part:
-                        stream.write_batch(batch)
-                yield ArrowRows(sink.getvalue().to_pybytes()), done / total
-                done += sum(batch.num_rows for batch in part)
-    except pa.ArrowException as error:
-        yield broken(str(error)), None
+    with pq.ParquetFile(path) as file:
+        if file.metadata.num_columns > _MAX_COLUMNS:
+            raise pa.ArrowInvalid(f"more than {_MAX_COLUMNS:,} columns")
+        done, total = 0, max(file.metadata.num_rows, 1)
+        # A file of a kilobyte may have rows of a megabyte each.
+        sized = ((batch, batch.nbytes) for batch in file.iter_batches(_PARQUET_ROWS_AT_ONCE))
+        for part in _collected(sized, _MAX_PART_ROWS // _PARQUET_ROWS_AT_ONCE):
+            sink = pa.BufferOutputStream()
+            with pa.ipc.new_stream(sink, part[0].schema) as stream:
+                for batch in part:
+                    stream.write_batch(batch)
+            yield ArrowRows(sink.getvalue().to_pybytes()), done / total
+            done += sum(batch.num_rows for batch in part)
 
 
 def _pages(pages: Iterable[SavedPage | SkippedPage], options: Options) -> Iterator[_Shared]:

@@ -14,6 +14,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from shingling.fetching.learning.parts import Parts, name_of
+from shingling.store.urls import HOST_LABELS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -26,11 +27,6 @@ MAX_CHANGE_CHARACTERS = 2 * MAX_NAME_CHARACTERS + 32
 
 MAX_DIFFERENCES = 6
 """Changes between two URLs that are still compared: with more, nobody knows which one mattered."""
-
-HOST_LABELS = frozenset(
-    ("amp", "m", "mobi", "mobile", "old", "touch", "wap", "web", "www1", "www2", "www3", "www4")
-)
-"""First labels of a host, beside `www`, that may stand for the same site."""
 
 _NUMBERS = re.compile(r"\d+")
 _EXTENSIONS = frozenset(("html", "htm", "xhtml", "shtml", "php", "asp", "aspx", "jsp"))

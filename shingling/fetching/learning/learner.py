@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 from publicsuffixlist import PublicSuffixList
 
-from shingling.fetching.learning.changes import HOST_LABELS, read_change
+from shingling.fetching.learning.changes import read_change
 from shingling.fetching.learning.parts import split
 from shingling.fetching.learning.site import SiteUrls
 from shingling.fetching.learning.site_pages import Memory
+from shingling.store.urls import HOST_LABELS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

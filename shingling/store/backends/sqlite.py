@@ -6,7 +6,7 @@ import os
 import sqlite3
 import time
 from contextlib import closing
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -50,6 +50,7 @@ class SqliteDatabase(Database):
     dialect, driver = "sqlite", "pysqlite"
     example_url = "sqlite:///file.db"
     several_writers = False
+    _mode = "mode=ro"  # in which a file is looked at
 
     def __init__(self, url: URL) -> None:
         path = self.file_of(url)
@@ -61,9 +62,11 @@ class SqliteDatabase(Database):
         if self.path is None:
             options["poolclass"] = StaticPool
             options["connect_args"]["check_same_thread"] = False
-        elif self._is_only_read:
-            options["poolclass"] = NullPool  # what one has read may no longer be so for the next
+        # Even to read, SQLite makes files beside the store, which tell it what others write.
+        elif not os.access(self.path.parent, os.W_OK) and not _identity(f"{self.path}-wal"):
+            self._mode = "immutable=1"
             url = url.set(database=self.path.as_uri(), query={"immutable": "1", "uri": "true"})
+            options["poolclass"] = NullPool  # what one has read may no longer be so for the next
         self.engine = create_engine(url, **options)
         self.reader = self.trial = self.engine.execution_options(reading=True)
         event.listen(self.engine, "connect", _set_up)
@@ -110,22 +113,12 @@ class SqliteDatabase(Database):
             # Nothing but SQLite opens the file: to close it releases the locks of all connections.
             if self.path.stat().st_size < _SMALLEST_PAGE_BYTES:
                 raise StoreError(f"{self.path}: not a SQLite database")
-            mode = "immutable=1" if self._is_only_read else "mode=ro"
-            tables = retried(partial(_tables, f"{self.path.as_uri()}?{mode}"))
+            tables = retried(partial(_tables, f"{self.path.as_uri()}?{self._mode}"))
         except (OSError, sqlite3.Error, UnicodeDecodeError) as error:
             raise StoreError(f"{self.path}: {self.explained(str(error))}") from error
         if tables and not {"alembic_version", "scheme", "pages"} <= tables:
             raise StoreError(f"{self.path}: a database of something else, not a signature store")
         return bool(tables)
-
-    @cached_property
-    def _is_only_read(self) -> bool:
-        """Whether the folder cannot be written, and nobody who could do so has the file open.
-
-        SQLite makes files beside it even to read; without them, it does not see others write.
-        """
-        assert self.path is not None
-        return not os.access(self.path.parent, os.W_OK) and _identity(f"{self.path}-wal") is None
 
     def postings(self, connection: Connection, table: Table) -> Postings:
         """Table of keys, together with its recent entries if it stays."""
@@ -148,7 +141,7 @@ class SqliteDatabase(Database):
         known: dict[str, tuple[int, int, int]] = connection.info.setdefault(_FILES, {})
         for ending in ("", "-wal", "-shm"):
             file = f"{self.path}{ending}"
-            identity = _identity(file, with_time=self._is_only_read)
+            identity = _identity(file, with_time=self._mode == "immutable=1")
             if identity != known.get(file, identity):
                 raise StoreError(
                     f"{file}: the file was deleted, moved, replaced or overwritten while it is open"

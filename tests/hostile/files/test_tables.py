@@ -164,6 +164,7 @@ def good_parquet(folder: Path, rows: int = 300) -> bytes:
     return parquet(folder / "rows.parquet", {"id": ids, "text": texts}, row_group_size=100)
 
 
+TOO_MANY = "cannot be read any further: more than 10 columns"
 LONG_FOOTER = (0x7FFF_FFFF).to_bytes(4, "little")
 DAMAGED: dict[str, Callable[[bytes], bytes]] = {
     "cut off": lambda body: body[: len(body) // 2],
@@ -196,6 +197,44 @@ def test_flipped_bits_of_parquet_end_in_no_traceback(
         place = len(body) - 1 - choice.randrange(800) if from_end else choice.randrange(len(body))
         body[place] ^= 1 << choice.randrange(8)
     check_commands(folder, "flipped.parquet", bytes(body))
+
+
+def test_a_parquet_file_that_declares_too_many_rows_or_columns_takes_no_memory_for_them(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = folder / "declared.parquet"
+    body = good_parquet(folder)
+    size = int.from_bytes(body[-8:-4], "little")
+    footer = body[-8 - size : -8]
+    # A number of Thrift: twice the value, seven bits a byte.
+    trillion = bytes((2 * 10**12 >> 7 * place) & 127 | 128 for place in range(5)) + b"\x3a"
+    for rows in (b"\x16\xd8\x04", b"\x16\xc8\x01"):  # of the file, of its row groups
+        lie = footer.replace(rows, b"\x16" + trillion)
+        assert lie != footer
+        length = len(lie).to_bytes(4, "little")
+        file.write_bytes(body[: -8 - size] + lie + length + body[-4:])
+        kept, bad = bulk(file)
+        assert len(kept) == 300 or bad
+    parquet(file, {f"column {number}": ["a b c"] for number in range(11)})
+    monkeypatch.setattr("shingling.bulk.inputs.sources._MAX_COLUMNS", 10)
+    assert bulk(file) == ([], [f"{file}: no row can be used; line 1: {TOO_MANY}"])
+
+
+def test_odd_types_of_parquet_are_read_or_named(tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    file = tmp_path / "rows.parquet"
+    nested, deep = pa.string(), "a b c d"
+    for _ in range(60):
+        nested, deep = pa.struct([("a", nested)]), {"a": deep}
+    ends = pa.array([0, 1 << 62], pa.timestamp("ns"))
+    good = {"id": ["1", "2"], "text": [article(1, 40), article(2, 40)]}
+    for more in ({"at": ends}, {"deep": pa.array([deep, None], nested)}, {"raw": [b"\xff", b""]}):
+        parquet(file, {**good, **more}, use_deprecated_int96_timestamps="at" in more)
+        assert bulk(file) == (["1", "2"], [])
+    for other in ([1, 2], [["a"], None], [{"a": 1}, {"a": 2}]):
+        parquet(file, {**good, "text": other})
+        kept, (reason,) = bulk(file)
+        assert (kept, "text is no string" in reason) == ([], True)
 
 
 def test_rows_before_the_damage_of_parquet_are_read(tmp_path: Path) -> None:
