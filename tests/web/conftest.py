@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["file", "store"]
 
 AXE = ROOT / ".venv" / "axe.min.js"
+OF_COLOURS = ("color-contrast", "link-in-text-block")
+"""Rules of axe that depend on colours."""
 
 
 @dataclass(frozen=True)
