@@ -9,6 +9,7 @@ import pytest
 from tests.hostile.bombs import BOMBS
 from tests.support.crawls import Project
 from tests.support.pages import article
+from tests.support.processes import PATIENCE
 from tests.support.serving import Answer, page, serving
 
 if TYPE_CHECKING:
@@ -150,7 +151,7 @@ def test_ordinary_pages_do_not_wait_for_slow_ones(hostile: Project) -> None:
 
 
 @pytest.mark.parametrize(
-    ("extractor", "workers", "size"), [("quick", "0", 200_000), ("trafilatura", "2", 100_000)]
+    ("extractor", "workers", "size"), [("quick", "0", 200_000), ("trafilatura", "2", 60_000)]
 )
 def test_the_event_loop_goes_on_whatever_is_crawled(
     hostile: Project, extractor: str, workers: str, size: int
@@ -158,7 +159,7 @@ def test_the_event_loop_goes_on_whatever_is_crawled(
     names = ("br", "misnested b", "attributes after a quote", "li and letters")
     pages = mixed({f"/bomb-{n}": Answer(BOMBS[name](size)) for n, name in enumerate(names)})
     seen = measured(
-        *(hostile, pages, "-s", f"DEDUP_WORKERS={workers}", "-s", "DEDUP_TIMEOUT=20"),
+        *(hostile, pages, "-s", f"DEDUP_WORKERS={workers}", "-s", f"DEDUP_TIMEOUT={PATIENCE}"),
         *("-s", f"DEDUP_EXTRACTOR={extractor}"),
     )
     assert {seen[path] for path in ORDINARY} == {"new"}

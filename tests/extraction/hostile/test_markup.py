@@ -104,9 +104,9 @@ def test_long_parts_of_real_pages_are_accepted(part: str) -> None:
 
 @pytest.mark.parametrize("name", BOMBS)
 def test_looking_at_markup_takes_linear_time(name: str) -> None:
-    assert is_linear(reason_of, lambda size: decoded(name, size), 4 * MB)
+    assert is_linear(reason_of, lambda size: decoded(name, size), MB)
 
 
 def test_many_long_tags_take_linear_time() -> None:
     tag = f"<p {'a=b ' * 5_000}{'title' * 12_000}='>'"
-    assert is_linear(reason_of, lambda size: tag * (size // len(tag)), 8 * MB)
+    assert is_linear(reason_of, lambda size: tag * (size // len(tag)), 2 * MB)
