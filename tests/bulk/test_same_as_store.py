@@ -35,7 +35,7 @@ CHARACTERS = Scheme(
         Rules(method="minhash+simhash", simhash_distance=7),
         Rules(method="exact"),
         Rules(method="simhash", simhash_distance=0),
-        Rules(method="simhash", simhash_distance=7, min_words=12),
+        Rules(method="simhash", simhash_distance=5, min_words=12),
     ],
     ids=lambda rules: f"{rules.method} {rules.threshold}",
 )
@@ -43,7 +43,7 @@ CHARACTERS = Scheme(
 def test_every_method_decides_as_the_store_does(
     rules: Rules, scheme: Scheme, tmp_path: Path
 ) -> None:
-    rows = families(3, 400, random_texts(1, 12))
+    rows = families(3, 240, random_texts(1, 12))
     rows += [{"id": f"short {at}", "text": text} for at, text in enumerate(SHORT)]
     file = write_lines(tmp_path / "rows.jsonl", rows)
     found = bulk(file, tmp_path / "out", rules=rules, scheme=scheme)
