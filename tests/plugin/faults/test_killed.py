@@ -79,7 +79,7 @@ def let_until_stored(
 
 def archive(folder: Path, store: Path, *arguments: str, gate: Gate | None = None) -> Crawling:
     """Start the archive spider over the sample; pages wait at a gate, if there is one."""
-    extractor = "gated_extractor.extract_when_let" if gate else "trafilatura"
+    extractor = "gated_extractor.extract_when_let" if gate else "quick"
     return Crawling(
         ROOT,
         *("-a", "path=crawler/sample", "-O", str(folder / "items.jsonl")),
