@@ -170,10 +170,10 @@ def _in_order(
         lane = free.get()
         try:
             return lane.sign(task)
-        except (BulkError, OSError):
+        except (BulkError, MemoryError, OSError):
             raise
         except Exception as error:  # whatever it is, the run must hear of it
-            raise BulkError(str(error)) from error
+            raise BulkError(str(error) or type(error).__name__) from error
         finally:
             free.put(lane)
 
