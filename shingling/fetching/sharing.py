@@ -90,10 +90,11 @@ class SharedLearner:
     async def known(self, url: str) -> None:
         """Wait until the rules of the site of a URL are read."""
         site = site_name(url)
-        reading = self._reading.get(site)
-        if reading is None or (reading.done() and not self.learner.is_known(site)):
-            reading = self._reading[site] = detached_task(self._read_site(site))
-        await ends_within(reading, MAX_WAIT_SECONDS)
+        if site not in self._reading and not self.learner.is_known(site):
+            self._reading[site] = detached_task(self._read_site(site))
+            self._reading[site].add_done_callback(lambda _: self._reading.pop(site))
+        if site in self._reading:
+            await ends_within(self._reading[site], MAX_WAIT_SECONDS)
 
     async def _read_site(self, site: str) -> None:
         rules = await self.ask(partial(read_rules, site=site))
