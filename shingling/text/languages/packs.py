@@ -13,7 +13,7 @@ from importlib import import_module
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from shingling.errors import SchemeError
 from shingling.text.folding import fold
@@ -21,6 +21,8 @@ from shingling.text.words import canonical_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+
+    Cut: TypeAlias = Callable[[str], list[str]]
 
 # Module of each pack, and the extra of this package that installs it.
 EXTRAS = {
@@ -307,7 +309,7 @@ def _morphology() -> Any:
     return import_module("pymorphy3").MorphAnalyzer(path=path, lang="ru")
 
 
-def segmenter(pack: str) -> Callable[[str], list[str]]:
+def segmenter(pack: str) -> Cut:
     """Make a function that cuts runs of letters of one text into words, by a pack."""
     cut = _SEGMENTERS[pack]()
 
@@ -321,7 +323,7 @@ def segmenter(pack: str) -> Callable[[str], list[str]]:
 
 
 @cache
-def _jieba() -> Callable[[str], list[str]]:
+def _jieba() -> Cut:
     with warnings.catch_warnings():
         # jieba 0.42 has invalid escapes in its strings and imports pkg_resources.
         warnings.simplefilter("ignore")
@@ -332,13 +334,13 @@ def _jieba() -> Callable[[str], list[str]]:
     with Path(str(jieba.__file__)).with_name("dict.txt").open("rb") as file:
         tokenizer.FREQ, tokenizer.total = tokenizer.gen_pfdict(file)
     tokenizer.initialized = True
-    cut: Callable[[str], list[str]] = tokenizer.lcut
+    cut: Cut = tokenizer.lcut
     return cut
 
 
 @cache
-def _rjieba() -> Callable[[str], list[str]]:
-    cut: Callable[[str], list[str]] = import_module("rjieba").Jieba().cut
+def _rjieba() -> Cut:
+    cut: Cut = import_module("rjieba").Jieba().cut
     return cut
 
 
@@ -347,20 +349,20 @@ def _sudachi_dictionary() -> Any:
     return import_module("sudachipy").Dictionary(dict="core")
 
 
-def _sudachi() -> Callable[[str], list[str]]:
+def _sudachi() -> Cut:
     # One for each text: it costs a microsecond, and threads must not share one.
     tokenizer = _sudachi_dictionary().tokenizer("C", fields={"surface"})
     return lambda run: [morpheme.raw_surface() for morpheme in tokenizer.tokenize(run)]
 
 
 @cache
-def _budoux() -> Callable[[str], list[str]]:
+def _budoux() -> Cut:
     parser = import_module("budoux").load_default_japanese_parser()
-    cut: Callable[[str], list[str]] = parser.parse
+    cut: Cut = parser.parse
     return cut
 
 
-_SEGMENTERS: dict[str, Callable[[], Callable[[str], list[str]]]] = {
+_SEGMENTERS: dict[str, Callable[[], Cut]] = {
     "jieba": _jieba,
     "rjieba": _rjieba,
     "sudachipy": _sudachi,
