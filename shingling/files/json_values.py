@@ -17,9 +17,12 @@ def json_values(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def json_value(value: Any) -> Any:
-    """Value as JSON has it."""
+    """Value as JSON has it; objects of this package by their `as_dict`."""
     if value is None or isinstance(value, (str, bool, int, float)):
         return value
+    as_dict = getattr(value, "as_dict", None) or getattr(value, "_asdict", None)
+    if as_dict is not None:
+        return json_value(as_dict())
     if isinstance(value, (datetime, date, time)):
         return value.isoformat()
     if isinstance(value, Decimal):

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from datetime import datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from starlette.responses import Response
 
 from shingling.console.output import csv_text, json_text
+from shingling.files.json_values import json_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,20 +32,6 @@ class View(NamedTuple):
     names: tuple[str, ...]
 
 
-def plain(value: Any) -> Any:
-    """Convert a value to what JSON has: pages, reviews and runs by `as_dict`, times in ISO 8601."""
-    as_dict = getattr(value, "as_dict", None) or getattr(value, "_asdict", None)
-    if as_dict is not None:
-        return plain(as_dict())
-    if isinstance(value, datetime):
-        return value.isoformat()
-    if isinstance(value, Mapping):
-        return {name: plain(one) for name, one in value.items()}
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return [plain(one) for one in value]
-    return value
-
-
 def data_response(data: Values, ending: str, name: str, status: int = 200) -> Response:
     """Answer with data.
 
@@ -63,7 +48,7 @@ def data_response(data: Values, ending: str, name: str, status: int = 200) -> Re
         data = {**data, "next": following}
         headers["link"] = f'<{following}>; rel="next"'
     if ending == ".json":
-        text = json_text(plain(data), indent=1)
+        text = json_text(json_value(data), indent=1)
         return Response(f"{text}\n", status, headers, "application/json")
     headers["content-disposition"] = f'attachment; filename="{name}.csv"'
-    return Response(csv_text(plain(data["rows"])), status, headers, "text/csv")
+    return Response(csv_text(json_value(data["rows"])), status, headers, "text/csv")
