@@ -7,16 +7,16 @@ Collections read the pages, and a spider of `crawler` serves them.
 
 from __future__ import annotations
 
-import gzip
 from contextlib import closing, suppress
 from datetime import UTC, datetime
 from http import HTTPStatus
-from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from shingling.errors import BulkError, require
 from shingling.extraction.html import sniff_html
 from shingling.extraction.limits import limit_memory, limit_time
 from shingling.extraction.processes import Worker, WorkerDiedError
+from shingling.files.lines import unpacked
 from shingling.files.pages import (
     MAX_HEAD_BYTES,
     ArchiveError,
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
     from fastwarc.warc import WarcRecord
 
+    from shingling.files.pages import Entry
+
 MAX_UNPACKED_RATIO = 250
 """Bytes of pages that an archive may give for each of its own, from `UNPACKED_BYTES_ALLOWED` on."""
 
@@ -56,15 +58,6 @@ _TEXTS = (".txt", ".md")
 _MAX_PART_PAGES, _MAX_PART_BYTES = 64, 1 << 23  # of an answer of a worker
 
 
-class _Gunzip(gzip.GzipFile):
-    """A file of gzip, of which all that is before damage can be read."""
-
-    def read(self, size: int | None = -1) -> bytes:
-        # By itself, it would lose the bytes that it has when it comes to the damage.
-        return self.read1(-1 if size is None else size)
-
-
-_GZIP = b"\x1f\x8b"
 _DECODING_ERRORS = (OSError, ValueError, EOFError)
 _BODY_CODINGS = ("content-encoding", "transfer-encoding")
 
@@ -94,7 +87,7 @@ def read_archive(
     base: str | None = None,
     max_bytes: int,
     texts: bool = False,
-) -> Iterator[SavedPage | SkippedPage]:
+) -> Iterator[Entry]:
     """Yield the HTML pages of a WARC file, or of a folder with those in its WARC files.
 
     Files that look like HTML are pages, whatever their suffix. Those of a folder come sorted by
@@ -150,7 +143,7 @@ def require_content(path: Path, max_bytes: int) -> None:
         raise BulkError(f"{plain_line(str(path))}: no file in it is HTML, .txt, .md or .warc")
 
 
-def _files(archive: Archive, worker: _ArchiveWorker) -> Iterator[SavedPage | SkippedPage]:
+def _files(archive: Archive, worker: _ArchiveWorker) -> Iterator[Entry]:
     """Yield the pages of a folder's files, and its texts if they are asked for."""
     folder = archive.path
     for file in sorted(folder.rglob("*")):
@@ -171,7 +164,7 @@ def _files(archive: Archive, worker: _ArchiveWorker) -> Iterator[SavedPage | Ski
             yield SkippedPage(name, f"cannot be read: {error}")
 
 
-def _read_file(file: Path, name: str, archive: Archive) -> Iterator[SavedPage | SkippedPage]:
+def _read_file(file: Path, name: str, archive: Archive) -> Iterator[Entry]:
     """Yield the page or the text that a file is, if it is one."""
     fetched = saved_time(file.stat().st_mtime)
     is_text = archive.texts and file.name.lower().endswith(_TEXTS)
@@ -195,7 +188,7 @@ class _ArchiveWorker:
     def __init__(self) -> None:
         self._worker: Worker | None = None
 
-    def read(self, archive: Archive) -> Iterator[SavedPage | SkippedPage]:
+    def read(self, archive: Archive) -> Iterator[Entry]:
         """Yield the pages of a WARC file.
 
         Raises:
@@ -231,7 +224,7 @@ class Reader:
         limit_memory(WORKER_MEMORY_BYTES)
         return self.answer
 
-    def answer(self, archive: Archive | None) -> list[SavedPage | SkippedPage | ArchiveError]:
+    def answer(self, archive: Archive | None) -> list[Entry | ArchiveError]:
         """Give the next pages of an archive; none at its end.
 
         Args:
@@ -244,7 +237,7 @@ class Reader:
             size = archive.path.stat().st_size
             limit_time(SECONDS_ALLOWED + SECONDS_PER_MEGABYTE * size // 10**6)
             self._pages = _pages_of(archive, max(UNPACKED_BYTES_ALLOWED, size * MAX_UNPACKED_RATIO))
-        part: list[SavedPage | SkippedPage | ArchiveError] = []
+        part: list[Entry | ArchiveError] = []
         size = 0
         for page in self._pages:
             part.append(page)
@@ -254,7 +247,7 @@ class Reader:
         return part
 
 
-def _pages_of(archive: Archive, most: int) -> Iterator[SavedPage | SkippedPage | ArchiveError]:
+def _pages_of(archive: Archive, most: int) -> Iterator[Entry | ArchiveError]:
     """Yield the pages of an archive, up to so many bytes, and what ends it before its end."""
     given = 0
     try:
@@ -271,16 +264,7 @@ def _pages_of(archive: Archive, most: int) -> Iterator[SavedPage | SkippedPage |
         yield ArchiveError(plain_line(str(error)) or type(error).__name__)
 
 
-def _unpacked(path: Path) -> IO[bytes]:
-    """Open a file that may be packed by gzip."""
-    with path.open("rb") as file:
-        start = file.read(len(_GZIP))
-    opener: Any = _Gunzip if start == _GZIP else open
-    opened: IO[bytes] = opener(path, "rb")
-    return opened
-
-
-def _read_warc(archive: Archive) -> Iterator[SavedPage | SkippedPage]:
+def _read_warc(archive: Archive) -> Iterator[Entry]:
     """Yield the pages of a WARC file, its successful responses of HTML, and the texts of WET.
 
     Raises:
@@ -290,7 +274,7 @@ def _read_warc(archive: Archive) -> Iterator[SavedPage | SkippedPage]:
     from fastwarc.warc import ArchiveIterator, WarcRecordType
 
     # By itself, fastwarc takes a gzip member that is cut off for the end of the file.
-    with _unpacked(archive.path) as file:
+    with archive.path.open("rb") as raw, unpacked(raw) as file:
         for record in ArchiveIterator(file, record_types=WarcRecordType.any_type, parse_http=False):
             if "Content-Length" not in record.headers:
                 raise ArchiveError("it ends in the middle of a record")

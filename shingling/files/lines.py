@@ -11,13 +11,15 @@ import json
 import sys
 import zlib
 from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING, Any, NamedTuple, cast
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 from shingling.errors import BulkError, require
 from shingling.rules import MAX_LINE_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    _Items: TypeAlias = Iterator[tuple[bytes | None, int]]
 
 BOM = b"\xef\xbb\xbf"
 """What a file in UTF-8 may begin with."""
@@ -54,8 +56,12 @@ def unpacked(raw: IO[bytes]) -> Iterator[IO[bytes]]:
         buffered.detach()
 
 
-def _gunzip(file: IO[bytes]) -> Any:
-    return gzip.GzipFile(fileobj=file)
+class _Gunzip(gzip.GzipFile):
+    """A file of gzip, of which all that is before damage can be read."""
+
+    def read(self, size: int | None = -1) -> bytes:
+        # By itself, it would lose the bytes that it has when it comes to the damage.
+        return self.read1(-1 if size is None else size)
 
 
 def _unzstd(file: IO[bytes]) -> Any:
@@ -68,7 +74,7 @@ def _unzstd(file: IO[bytes]) -> Any:
 
 
 _PACKERS: tuple[tuple[bytes, Callable[[IO[bytes]], Any]], ...] = (
-    (b"\x1f\x8b", _gunzip),
+    (b"\x1f\x8b", lambda file: _Gunzip(fileobj=file)),
     (b"\x28\xb5\x2f\xfd", _unzstd),
 )
 
@@ -93,7 +99,7 @@ class Line(NamedTuple):
     problem: str = ""
 
 
-def limited_lines(file: IO[bytes], max_bytes: int) -> Iterator[tuple[bytes | None, int]]:
+def limited_lines(file: IO[bytes], max_bytes: int) -> _Items:
     """Yield lines, each with its length in bytes; None for one that is too long."""
     while line := file.readline(max_bytes + 1):
         length = len(line)
@@ -105,7 +111,7 @@ def limited_lines(file: IO[bytes], max_bytes: int) -> Iterator[tuple[bytes | Non
         yield None, length
 
 
-def json_items(file: Any, max_bytes: int) -> Iterator[tuple[bytes | None, int]]:
+def json_items(file: Any, max_bytes: int) -> _Items:
     """Yield what `limited_lines` does or, of a file that begins with an array, `array_items`."""
     if not hasattr(file, "peek"):  # bytes in memory
         file = io.BufferedReader(file)
@@ -120,7 +126,7 @@ def is_array(file: Any) -> bool:
     return start.removeprefix(BOM).lstrip().startswith(b"[")
 
 
-def array_items(file: IO[bytes], max_bytes: int) -> Iterator[tuple[bytes | None, int]]:
+def array_items(file: IO[bytes], max_bytes: int) -> _Items:
     """Yield the items of JSON arrays that follow each other, as `limited_lines` yields lines.
 
     Raises:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, TypeAlias
 from urllib.parse import quote, urljoin, urlsplit
 
 from shingling.errors import ShinglingError
@@ -74,9 +74,11 @@ class SkippedPage:
         return plain_line(f"{name}: {self.reason}")
 
 
-def read_page(
-    file: IO[bytes], url: str, fetched: datetime, max_bytes: int
-) -> Iterator[SavedPage | SkippedPage]:
+Entry: TypeAlias = SavedPage | SkippedPage
+"""What an archive or a folder has, in its order."""
+
+
+def read_page(file: IO[bytes], url: str, fetched: datetime, max_bytes: int) -> Iterator[Entry]:
     """Yield the page in a file, if it looks like HTML."""
     body = file.read(MAX_HEAD_BYTES)
     if not sniff_html(body):
