@@ -402,11 +402,6 @@ def worker_memory(value: Any) -> int:
     return number << 20
 
 
-def auto_or_names(value: Any) -> str | tuple[str, ...]:
-    """Read `auto`, or names of fields."""
-    return "auto" if value == "auto" else _names(value)
-
-
 def _names(value: Any) -> tuple[str, ...]:
     """Read names: a list, or with commas in between as Scrapy's command line has them."""
     names = value.split(",") if isinstance(value, str) else list(value)
@@ -466,7 +461,7 @@ SETTINGS: dict[str, Setting] = {
     "DEDUP_FIELDS": (
         "auto",
         '"auto", or a list of names of fields, which may be empty',
-        auto_or_names,
+        lambda value: value if value == "auto" else _names(value),
     ),
     "DEDUP_FILL_FIELDS": ((), f"a list of names among {', '.join(FILLABLE)}", fillable_names),
     "DEDUP_HTML_FIELD": ("html", *_FIELDS),
