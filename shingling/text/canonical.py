@@ -164,9 +164,10 @@ class Canonicaliser:
         Raises:
             SchemeError: one is not; the message has the line that installs it.
         """
-        from shingling.text.languages import packs  # most schemes need none
+        if needed := self._packs():
+            from shingling.text.languages import packs
 
-        packs.require(self._packs())
+            packs.require(needed)
 
     def options_without_effect(self) -> list[str]:
         """List the options that have no effect in the language that is named.
@@ -201,10 +202,13 @@ class Canonicaliser:
         Raises:
             SchemeError: one is not installed.
         """
+        self.require_packs()
+        needed = self._packs()
+        if not needed:
+            return {}
         from shingling.text.languages import packs
 
-        self.require_packs()
-        return packs.versions(self._packs())
+        return packs.versions(needed)
 
     def words(self, text: str) -> list[str]:
         """Cut a text into canonical words.
