@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import delete, select, text
@@ -37,8 +36,6 @@ CHANGES = {
 """Conditions on verdicts of pages in which a run differs from the one before: pages only in this
 one, only in the other one, in another group (or in one, or in none), and newly skipped."""
 
-_TAKEN = "status", "reason", "original_id", "resemblance"
-_taken = attrgetter(*_TAKEN)
 # A page that a run meets again is unchanged; what was said first counts.
 _WRITE = text(
     "INSERT INTO verdicts (run_id, page_id, verdict, status, reason, original_id, resemblance)"
@@ -78,10 +75,13 @@ def write_verdicts(connection: Connection, run: int, said: Iterable[tuple[str, R
     """Note the verdicts of a run on stored pages."""
     rows = [
         {
-            **dict(zip(_TAKEN, _taken(row), strict=True)),
             "run_id": run,
             "page_id": row.id,
             "verdict": verdict,
+            "status": row.status,
+            "reason": row.reason,
+            "original_id": row.original_id,
+            "resemblance": row.resemblance,
         }
         for verdict, row in said
     ]

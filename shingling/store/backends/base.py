@@ -396,7 +396,10 @@ class Database(ABC):
         pause, warned, conflicts = _FIRST_PAUSE_SECONDS, False, 0
         while True:
             try:
-                result = self._tried(engine, action, alone=alone)
+                with self._named_errors(again=True), engine.begin() as connection:
+                    if engine is not self.reader:
+                        self._take_turn(connection, alone=alone)
+                    result = action(connection)
                 break
             except NeedsExclusiveWriterError:
                 alone = True
@@ -417,12 +420,6 @@ class Database(ABC):
             logger.warning("%s: works again", self.where)
         self._max_wait = MAX_WAIT_SECONDS
         return result
-
-    def _tried(self, engine: Engine, action: Callable[[Connection], _T], *, alone: bool) -> _T:
-        with self._named_errors(again=True), engine.begin() as connection:
-            if engine is not self.reader:
-                self._take_turn(connection, alone=alone)
-            return action(connection)
 
     @contextmanager
     def _named_errors(self, *, again: bool = False) -> Iterator[None]:

@@ -143,7 +143,12 @@ class PostgresDatabase(Database):
             StoreError: tables of something else have the names of the store's, or the database
                 cannot keep every text.
         """
-        encoding, found = self.read(_encoding_and_tables)
+        encoding, found = self.read(
+            lambda connection: (
+                connection.scalar(_SERVER_ENCODING),
+                {*inspect(connection).get_table_names()},
+            )
+        )
         self._has_answered = True
         if encoding != _ENCODING:
             raise StoreError(
@@ -252,10 +257,6 @@ class PostgresDatabase(Database):
         signs = (*_BUSY_SIGNS, *_AWAY_SIGNS) if self._has_answered else _BUSY_SIGNS
         message = str(error.orig)
         return RetryReason.UNAVAILABLE if any(sign in message for sign in signs) else None
-
-
-def _encoding_and_tables(connection: Connection) -> tuple[str | None, set[str]]:
-    return connection.scalar(_SERVER_ENCODING), {*inspect(connection).get_table_names()}
 
 
 def _committed(last: int, noted: Iterable[Row[Any]]) -> Committed:
