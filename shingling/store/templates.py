@@ -31,7 +31,7 @@ from shingling.store.urls import site_of
 from shingling.text import PARAGRAPH_CHARACTERS, title_key, title_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from sqlalchemy import Connection
 
@@ -57,6 +57,7 @@ _MAX_BLOCKS_HELD = 4_000_000  # of all sites: 48 MB
 _MAX_ROWS = 64  # of a site, from which on they are merged
 _MAX_HOST = 253  # characters
 
+_STAMPS = "SELECT site, count(*), sum(id) FROM site_blocks WHERE site {} GROUP BY site"
 _IDS = "SELECT site, id FROM site_blocks WHERE site {}"
 _ROWS = "SELECT site, id, entries FROM site_blocks WHERE id {}"
 _INSERT = insert(site_blocks).returning(site_blocks.c.id, sort_by_parameter_order=True)
@@ -78,9 +79,14 @@ class KnownSite:
     """
 
     def __init__(self, rows: Sequence[tuple[int, bytes]] = ()) -> None:
-        self.rows: set[int] = set()
+        self.rows: list[int] = []
         self._blocks, self._titles = np.empty(0, np.uint64), np.empty(0, np.uint32)
         self.add_rows(rows)
+
+    @property
+    def stamp(self) -> tuple[int, int]:
+        """Number of the rows, and sum of their ids: it changes with every change of the rows."""
+        return len(self.rows), sum(self.rows)
 
     @property
     def size(self) -> int:
@@ -95,9 +101,9 @@ class KnownSite:
             found[at] = title
         return found
 
-    def add(self, learned: dict[int, int], rows: set[int]) -> None:
+    def add(self, learned: dict[int, int], rows: Sequence[int]) -> None:
         """Add what was learned, and is stored now, in rows with these ids."""
-        self.rows = rows
+        self.rows = [*rows]
         if learned:
             blocks = np.fromiter(learned, np.uint64, len(learned))
             self._add(blocks, np.fromiter(learned.values(), np.uint32, len(learned)))
@@ -109,7 +115,7 @@ class KnownSite:
         differs = self._titles[places] != entries["title"][there]
         entries["title"][there[differs]] = TEMPLATE
         self._add(entries["block"], entries["title"])
-        self.rows = self.rows.union(row_id for row_id, _ in rows)
+        self.rows = [*self.rows, *(row_id for row_id, _ in rows)]
 
     def _find(self, blocks: Hashes) -> tuple[Integers, Integers]:
         """Which of some blocks are held, and where."""
@@ -136,10 +142,9 @@ class SiteCache:
         self._sites: OrderedDict[str, KnownSite] = OrderedDict()
         self._size = 0
 
-    def get(self, name: str, stored: set[int]) -> KnownSite:
-        """Take what is known of a site; nothing if some of its rows are no longer stored."""
-        known = self._sites.get(name)
-        return known if known is not None and known.rows <= stored else KnownSite()
+    def get(self, name: str) -> KnownSite:
+        """Take what was known of a site: its rows may be others now."""
+        return self._sites.get(name) or KnownSite()
 
     def keep(self, name: str, site: Site) -> None:
         """Keep a site with what was learned; those that were met longest ago give way."""
@@ -253,18 +258,34 @@ class Templates:
 
     def read(self, names: Iterable[str]) -> None:
         """Read what is known of sites, unless it was read before."""
-        stored = {name: set[int]() for name in {*names}.difference(self._sites)}
-        for name, row_id in select_in(self.connection, _IDS, stored):
-            stored[name].add(row_id)
-        known = {name: self.cache.get(name, ids) for name, ids in stored.items()}
-        added = chain.from_iterable(
-            ids.difference(known[name].rows) for name, ids in stored.items()
+        missing = {*names}.difference(self._sites)
+        if not missing:
+            return
+        known = {name: self.cache.get(name) for name in missing}
+        stamps = dict.fromkeys(missing, KnownSite().stamp)
+        for name, number, total in select_in(self.connection, _STAMPS, missing):
+            stamps[name] = number, int(total)
+        known |= self._changed(
+            {name: one for name, one in known.items() if one.stamp != stamps[name]}
         )
-        rows = sorted(map(tuple, select_in(self.connection, _ROWS, added)))
+        for name, one in known.items():
+            self._sites[name] = Site(one)
+
+    def _changed(self, known: Mapping[str, KnownSite]) -> dict[str, KnownSite]:
+        """Read what is stored now of sites that others have written to, but for what is known."""
+        stored = {name: set[int]() for name in known}
+        for name, row_id in select_in(self.connection, _IDS, known):
+            stored[name].add(row_id)
+        now = {
+            name: one if stored[name].issuperset(one.rows) else KnownSite()
+            for name, one in known.items()
+        }
+        wanted = chain.from_iterable(stored[name].difference(one.rows) for name, one in now.items())
+        rows = sorted(map(tuple, select_in(self.connection, _ROWS, wanted)))
         for name, own in groupby(rows, key=itemgetter(0)):
-            known[name] = copy(known[name])  # the cache has only what is committed
-            known[name].add_rows([(row_id, raw) for _, row_id, raw in own])
-        self._sites.update((name, Site(one)) for name, one in known.items())
+            now[name] = copy(now[name])  # the cache has only what is committed
+            now[name].add_rows([(row_id, raw) for _, row_id, raw in own])
+        return now
 
     def look_up(self, pages: Iterable[Page]) -> None:
         """Look up all that pages may teach: the keys of their blocks and titles."""
@@ -318,7 +339,7 @@ class Templates:
         rows = [{"site": name, "entries": pack_entries(site.fresh)} for name, site in learned]
         ids = self.connection.scalars(_INSERT, rows).all()
         for (name, site), row_id in zip(learned, ids, strict=True):
-            site.rows = site.known.rows | {row_id}
+            site.rows = [*site.known.rows, row_id]
             if len(site.rows) > _MAX_ROWS or len(site.fresh) > MAX_OTHER_BLOCKS:
                 self._merge(name)
 
