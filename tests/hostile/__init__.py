@@ -39,6 +39,10 @@ servers without room, connections or rights       plugin/faults/test_database.py
 servers that lie about sizes                      bulk/test_mongo.py
 URLs that teach wrong rules                       fetching/learning/test_hostile.py,
                                                   fetching/learning/test_sites.py
+robots.txt and cookies of neighbours              fetching/test_servers.py,
+                                                  fetching/test_neighbours.py
+folders that cannot be written                    store/backends/test_open.py
+what a poisoned store keeps after it is healed    admin/test_url_rules.py
 titles in a report, requests of other sites       web/test_report.py, web/test_requests.py
 
 `python -m benchmarks.attacks` runs them, and what takes longer: crawls under attack, floods, kills.
