@@ -41,6 +41,7 @@ URLs that teach wrong rules                       fetching/learning/test_hostile
                                                   fetching/learning/test_sites.py
 robots.txt and cookies of neighbours              fetching/test_servers.py,
                                                   fetching/test_neighbours.py
+reviews of several people at once                 store/backends/test_races.py
 folders that cannot be written                    store/backends/test_open.py
 what a poisoned store keeps after it is healed    admin/test_url_rules.py
 titles in a report, requests of other sites       web/test_report.py, web/test_requests.py

@@ -223,7 +223,8 @@ def test_a_parquet_file_that_declares_too_many_rows_or_columns_takes_no_memory_f
 def test_odd_types_of_parquet_are_read_or_named(tmp_path: Path) -> None:
     pa = pytest.importorskip("pyarrow")
     file = tmp_path / "rows.parquet"
-    nested, deep = pa.string(), "a b c d"
+    nested: Any = pa.string()
+    deep: Any = "a b c d"
     for _ in range(60):
         nested, deep = pa.struct([("a", nested)]), {"a": deep}
     ends = pa.array([0, 1 << 62], pa.timestamp("ns"))

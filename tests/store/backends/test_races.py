@@ -7,7 +7,7 @@ import random
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -367,3 +367,30 @@ def test_a_page_of_which_a_person_has_spoken_is_checked_alone(
     assert alone(two)
     [verdict] = one.check([Page("c", text(words("c")))])
     assert (verdict.original, verdict.reason) == ("b", "review")
+
+
+def test_people_who_review_while_a_crawl_writes_lose_no_review(store: Store, file: Path) -> None:
+    urls = [f"https://a.example/{one}" for one in range(6)]
+    store.check([Page(url, text(words(url))) for url in urls])
+    pairs = [*pairwise(urls)]
+
+    def review(note: str, own: list[tuple[str, str]]) -> None:
+        with Store.open(url_of(file)) as opened:
+            for a, b in own:
+                opened.admin.review(a, b, same=note == "one", note=note)
+
+    def crawl() -> None:
+        with Store.open(url_of(file)) as opened:
+            for one in range(12):
+                opened.check([Page(f"https://b.example/{one}", text(words(urls[one % 6])))])
+
+    with ThreadPoolExecutor(3) as pool:
+        done = [pool.submit(review, "one", pairs), pool.submit(review, "two", pairs[::-1])]
+        done.append(pool.submit(crawl))
+        for one in done:
+            one.result()
+    found = {(one.a, one.b): (one.note, one.same) for one in store.admin.reviews()}
+    assert {*found} == {*pairs}
+    assert {*found.values()} <= {("one", True), ("two", False)}
+    assert store.status().pages == 18
+    verify(file)
