@@ -95,7 +95,7 @@ class Replay(Visit):
             url, requested, shown = under_way.pop(at)
             self._note(url, requested, shown)
             form = self._forms.pop((*requested, url)[0], None)
-            self._todo = [(one, False) for one in self._waiting.pop(form, ())] + self._todo
+            self._todo[:0] = [(one, False) for one in self._waiting.pop(form, ())]
             self.links.update(shown.links)  # not those of pages that are fetched a second time
             for link in shown.links:
                 self._follow(link, url)

@@ -25,7 +25,7 @@ MAX_NAME_CHARACTERS = 64
 MAX_CHANGE_CHARACTERS = 2 * MAX_NAME_CHARACTERS + 32
 """Characters of the text of a change."""
 
-MAX_DIFFERENCES = 6
+MAX_DIFFERENCES = 12
 """Changes between two URLs that are still compared: with more, nobody knows which one mattered."""
 
 _NUMBERS = re.compile(r"\d+")

@@ -98,7 +98,8 @@ class PageComparison:
         """Share of the links of a page that lead to pages to which the earlier one does not lead.
 
         A link that no page has had, because it has an id of its own for instance, counts by what
-        links of its kind have led to.
+        links of its kind have led to. If the changes are right, it leads where the link leads that
+        they make of it: that one may be known from any page.
 
         Args:
             pair: both pages.
@@ -111,8 +112,13 @@ class PageComparison:
         there = set(links_of(earlier)) if earlier else set()
         new = [link for link in links if link not in there and self._is_new(link, is_settled)]
         if len(new) > _MAX_NEW_LINKS * len(links):
-            keys = {self.link_key(link, pair.changes) for link in there}
-            new = [link for link in new if self.link_key(link, pair.changes) not in keys]
+            known = {self.link_key(link, pair.changes) for link in there}
+            new = [
+                link
+                for link in new
+                if (key := self.link_key(link, pair.changes)) not in known
+                and (is_settled or self._pages.is_link_of_several(key) is None)
+            ]
         counted = len(new) if is_settled else sum(map(self._new_share, new))
         return counted / len(links)
 
@@ -120,12 +126,12 @@ class PageComparison:
         """Whether no page had a link before; if all are fetched, or its page has no other URL."""
         key = self.link_key(link)
         is_of_several = self._pages.is_link_of_several(key)
-        if is_of_several is None or is_of_several or not is_settled:
+        if is_of_several is None or not is_settled:
             return is_of_several is None
-        number = self._by_reduced_url.find(key)
-        if number is None:
-            return False
-        return len(self._pages.with_content(self._pages.contents[number])) < 2
+        number = None if is_of_several else self._by_reduced_url.find(key)
+        return (
+            number is not None and len(self._pages.with_content(self._pages.contents[number])) < 2
+        )
 
     def link_key(self, link: str, changes: tuple[Change, ...] = ()) -> int:
         """Key of what a link is reduced to, by the rules and some other changes."""

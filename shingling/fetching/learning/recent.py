@@ -37,10 +37,6 @@ class Recent(Generic[_K, _V]):
         self._spent += cost if key not in self._new else 0
         self._new[key] = value
 
-    def clear(self) -> None:
-        """Forget everything."""
-        self._old, self._new, self._spent = {}, {}, 0
-
 
 class Table:
     """A mapping of hashes to integers of 64 bits that never grows.

@@ -298,7 +298,7 @@ class SiteRules:
 
     def _renew(self, changes: Iterable[Change]) -> None:
         """Note which changes act, and those of a path by segment, in the order of their kinds."""
-        self._reduced.clear()
+        self._reduced = Recent(_MAX_REDUCED)
         before = frozenset(self._acting)
         self._acting &= self.trees.keys()
         for change in changes:

@@ -103,7 +103,7 @@ def test_the_changes_between_two_urls_are_found(a: str, b: str, changes: list[st
         ("http://h/a", "http://g/a"),
         ("http://h/a/b/c", "http://h/d/e/f"),
         ("http://h/a", "http://h/a/b/c"),
-        ("http://h/?a=1&b=1&c=1&d=1", "http://h/?e=1&f=1&g=1&h=1"),
+        ("http://h/?a=1&b=1&c=1&d=1&e=1&f=1&g=1", "http://h/?h=1&i=1&j=1&k=1&l=1&m=1"),
     ],
 )
 def test_urls_too_far_apart_have_no_changes(a: str, b: str) -> None:

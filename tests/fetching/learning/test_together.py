@@ -89,6 +89,36 @@ def test_recommended_links_that_are_new_at_each_request_end(seed: int) -> None:
     assert len(second.fetched) < 0.8 * len(first.fetched)
 
 
+@pytest.mark.parametrize("is_known", [True, False])
+def test_new_links_are_no_objection_if_without_the_parameters_they_are_known(
+    is_known: bool,
+) -> None:
+    learner = UrlLearner()
+    for page in range(2, 8) if is_known else ():
+        links = tuple(f"{HOST}/products/{one}" for one in range(20 * page, 20 * page + 20))
+        learner.note(page_of(f"{HOST}/?page={page}", text_of(f"list {page}"), links))
+    for number in range(40):
+        for query, first in (("", 40), ("?rec_id=5&rec_by=7&rec_seq=u", 100)):
+            new = [first + number + one for one in range(5)]
+            links = tuple(
+                f"{HOST}/products/{one}?rec_id={number}&rec_by=0&rec_seq=u" for one in new
+            )
+            url = f"{HOST}/products/{number}{query}"
+            learner.note(page_of(url, text_of(f"product {number}"), links))
+    is_dropped = RECOMMENDED in learner.acting(f"{HOST}/products/5?rec_id=5&rec_by=5&rec_seq=u")
+    assert is_dropped == is_known
+
+
+def test_twice_five_parameters_that_come_together_are_two_changes() -> None:
+    """All pages are found by either set: no URL has none of them."""
+    learner = UrlLearner(explore_share=0)
+    sets = ["&".join(f"{kind}{one}={one}" for one in range(5)) for kind in ("rec", "found")]
+    for number, query in itertools.product(range(40), sets):
+        url = f"{HOST}/products/{number}?{query}"
+        learner.note(page_of(url, text_of(f"product {number}")))
+    assert learner.decide(f"{HOST}/products/5?{sets[0].replace('=', '=9')}")
+
+
 def test_an_id_that_always_comes_with_a_session_is_never_dropped_with_it() -> None:
     new = random.Random(1)
 
