@@ -6,7 +6,7 @@ import os
 import sqlite3
 import time
 from contextlib import closing
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -33,6 +33,7 @@ _RETRY_PAUSE_SECONDS = 0.02
 _PAGE_BYTES = 8192  # of a new file; at SQLite's 4096, rows of 1 to 2 KB waste a tenth of it
 _WAL_PAGES = 4096  # between checkpoints; at SQLite's 1000, they cost half the insert rate
 _CACHE_KIB = 8192
+_HASHES_PER_QUERY = (1, 8, 64, 256)
 _SMALLEST_PAGE_BYTES = 512  # of any database
 _OF_A_DAMAGED_SCHEMA = (
     "malformed database schema",
@@ -162,14 +163,14 @@ class SqliteDatabase(Database):
         scopes: Sequence[str],
         most: int,
     ) -> Iterator[RowMapping]:
-        """Read the oldest pages of each hash, one after the other."""
-        # The condition on the status is spelled as in the index, which is not used otherwise.
-        query = (
-            f"SELECT * FROM {table.name} WHERE text_hash = ? AND status <> 'exact'"  # noqa: S608 (our names)
-            f" AND scope IN ({', '.join('?' * len(scopes))}) ORDER BY id LIMIT ?"
-        )
-        for text_hash in hashes:
-            found = connection.exec_driver_sql(query, (text_hash, *scopes, most))
+        """Read the oldest pages of each hash, some hundred hashes in one statement."""
+        for start in range(0, len(hashes), _HASHES_PER_QUERY[-1]):
+            part = hashes[start : start + _HASHES_PER_QUERY[-1]]
+            # With the last one repeated, there are few different statements.
+            number = next(size for size in _HASHES_PER_QUERY if size >= len(part))
+            filled_up = (*part, *[part[-1]] * (number - len(part)))
+            query = _same_texts(table.name, number, len(scopes))
+            found = connection.exec_driver_sql(query, (*filled_up, *scopes, most))
             yield from found.mappings()
 
     def allocate(self, connection: Connection, count: int) -> list[int]:
@@ -219,6 +220,19 @@ class SqliteDatabase(Database):
         if message in ("unable to open database file", "attempt to write a readonly database"):
             return f"{message}: it, or its folder, cannot be written"
         return "not a SQLite database" if message == "file is not a database" else message
+
+
+@lru_cache(64)
+def _same_texts(table: str, hashes: int, scopes: int) -> str:
+    # The condition on the status is spelled as in the index, which is not used otherwise.
+    return (
+        f"WITH given(hash) AS (VALUES {', '.join(['(?)'] * hashes)})"  # noqa: S608 (our names)
+        f" SELECT page.* FROM (SELECT DISTINCT hash FROM given) AS one"
+        f" JOIN {table} AS page ON page.id IN ("
+        f" SELECT id FROM {table} AS twin WHERE twin.text_hash = one.hash"
+        f" AND twin.status <> 'exact' AND twin.scope IN ({', '.join(['?'] * scopes)})"
+        f" ORDER BY twin.id LIMIT ?)"
+    )
 
 
 def _tables(uri: str) -> set[str]:
