@@ -16,7 +16,7 @@ the worst and the median one, pages lost (whoever linked to them) in the worst o
 and in a second one that begins with its rules; and how often the interval that `observe` gives does
 not hold the share of skipped requests that lost a page.
 
-    python -m benchmarks.fetches [--site wiki,shop] [--seeds 1,2,3] [--orders N]
+    python -m benchmarks.fetches [--site wiki,shop] [--size N] [--seeds 1,2,3] [--orders N]
         [--variant none,skip] [--data DIR]
 """
 
@@ -25,6 +25,7 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     Row = dict[str, Any]
 
 _CRAWLS = ("first", "second")  # of each order
+_SIZES = ("ARTICLES", "PAGES", "PRODUCTS", "THREADS", "TOPICS")  # attributes of sites
 
 
 def row(site: Site, variant: str, plain: Crawled, done: Crawled) -> Row:
@@ -146,6 +148,7 @@ def main() -> None:
     known = {kind.name: kind for kind in SITES}
     parser = options_of(__doc__, data=True)
     parser.add_argument("--site", default=",".join(known), help="some of the sites, by name")
+    parser.add_argument("--size", type=int, help="articles, pages, products or threads of each")
     parser.add_argument("--seeds", default="1,2,3")
     parser.add_argument("--orders", type=int, help="crawls in memory, in so many orders")
     parser.add_argument("--variant", default=",".join(VARIANTS))
@@ -155,7 +158,11 @@ def main() -> None:
     data = data_folder(options.data).resolve()
     rows: list[Row] = []
     for seed, name in product(map(int, options.seeds.split(",")), names):
-        site = known[name](seed, data)
+        kind = known[name]
+        if options.size:
+            for size in filter(partial(hasattr, kind), _SIZES):
+                setattr(kind, size, options.size)
+        site = kind(seed, data)
         with tempfile.TemporaryDirectory() as folder:
             for one in (
                 [replayed(site, options.orders)]

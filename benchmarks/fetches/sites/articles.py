@@ -23,11 +23,11 @@ class News(Site):
     name = "news"
     host = "news.example"
     start = f"http://{host}/"
-    SECTIONS, ON_LIST, RELATED, MONTHS = 8, 12, 6, 240
+    ARTICLES, SECTIONS, ON_LIST, RELATED, MONTHS = 900, 8, 12, 6, 240
     TRACKING = ("utm_source", "utm_medium", "utm_campaign", "fbclid")
 
     def _make(self, data: Path) -> None:
-        self._texts = self.dice("order").sample(news(data), 900)
+        self._texts = self.dice("order").sample(news(data), self.ARTICLES)
         self._sections = [
             range(one, len(self._texts), self.SECTIONS) for one in range(self.SECTIONS)
         ]

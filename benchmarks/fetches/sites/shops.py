@@ -115,7 +115,8 @@ class Collections(Site):
         self._lists = [
             range(one, self.PRODUCTS, self.COLLECTIONS) for one in range(self.COLLECTIONS)
         ]
-        self._lists += [range(one * 25, one * 25 + 25) for one in range(self.COLLECTIONS)]
+        size = self.PRODUCTS // self.COLLECTIONS
+        self._lists += [range(one * size, (one + 1) * size) for one in range(self.COLLECTIONS)]
 
     def _form(self, at: Address) -> Address:
         query = without(at.query, "pr_rec_id", "_pos", "sort_by")
