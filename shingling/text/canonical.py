@@ -277,9 +277,11 @@ class Canonicaliser:
         """Language of a text; "" if it is not named, and no option depends on it."""
         if self.language != "auto":
             return self.language
+        if not self._depends_on_language():
+            return ""
         from shingling.text.languages import packs
 
-        return packs.detect(text) if self._depends_on_language() else ""
+        return packs.detect(text)
 
     def _stop_words(self, language: str) -> frozenset[str]:
         # A Chinese or Japanese word that is a letter may be a part of any other word.
