@@ -8,6 +8,8 @@ import io
 import json
 import os
 import sys
+import tarfile
+import zipfile
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -123,6 +125,21 @@ def test_the_delimiter_is_found_or_named(
         Options(delimiter=";;")
 
 
+def zipped() -> bytes:
+    """Pack a good row, as a stranger may call it by another name."""
+    with zipfile.ZipFile(packed := io.BytesIO(), "w") as archive:
+        archive.writestr("a.jsonl", GOOD)
+    return packed.getvalue()
+
+
+def in_tar() -> bytes:
+    with tarfile.open(fileobj=(packed := io.BytesIO()), mode="w:gz") as archive:
+        member = tarfile.TarInfo("a.jsonl")
+        member.size = len(GOOD)
+        archive.addfile(member, io.BytesIO(GOOD))
+    return packed.getvalue()
+
+
 GOOD = b'{"id": 1, "text": "%s"}' % article(1, 30).encode()
 READ: dict[str, tuple[str, bytes, list[Any], list[str]]] = {
     "a comma behind each object": ("a.jl", GOOD + b",\n" + GOOD.replace(b"1,", b"2,"), [1], []),
@@ -130,6 +147,13 @@ READ: dict[str, tuple[str, bytes, list[Any], list[str]]] = {
     "NUL bytes": ("a.jsonl", GOOD + b"\n\0\0\0\n", [1], ["not JSON"]),
     "gzip called .csv": ("a.csv", gzip.compress(HEADER + b"1,a b c\n"), ["1"], []),
     "gzip cut off": ("a.csv.gz", gzip.compress(HEADER + b"1,a b\n")[:-6], ["1"], ["any further"]),
+    "two members of gzip": (
+        "a.jsonl.gz",
+        gzip.compress(GOOD + b"\n") + gzip.compress(GOOD.replace(b"1,", b"2,", 1)),
+        [1],
+        [],
+    ),
+    "bytes behind gzip": ("a.jsonl.gz", gzip.compress(GOOD + b"\n") + b"x" * 99, [1], ["further"]),
     "emoji and signs": (
         "a.csv",
         HEADER + "1,\U0001f44d\n2,\U0001f44d\n3,!!!\n".encode(),
@@ -158,14 +182,21 @@ REFUSED = {
     "UTF-16": ("a.jsonl", GOOD.decode().encode("utf-16"), "UTF-16"),
     "XML": ("items.xml", b"<items/>", "tells no format"),
     "tar": ("pages.tar.gz", b"", "tar files are not read; unpack"),
+    "zip": ("a.zip", zipped(), "tells no format"),
+    "zip called JSON lines": ("a.jsonl.gz", zipped(), "no row can be used; line 1: not UTF-8"),
+    "zip called Parquet": ("a.parquet", zipped(), "no row can be used; line 1: cannot be read"),
+    "tar called JSON lines": ("a.jsonl.gz", in_tar(), "no row can be used; line 1: not JSON"),
+    "tar called CSV": ("a.csv.gz", in_tar(), "there are no rows in it"),
+    "gzip in gzip": ("a.jsonl.gz", gzip.compress(gzip.compress(GOOD)), "line 1: not UTF-8"),
     "an empty WARC": ("a.warc", b"", "there are no rows in it"),
 }
 
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_a_file_without_a_row_is_refused_with_what_there_is(tmp_path: Path, name: str) -> None:
-    if "WARC" in name:
-        pytest.importorskip("fastwarc")
+    for kind, package in (("WARC", "fastwarc"), ("Parquet", "pyarrow")):
+        if kind in name:
+            pytest.importorskip(package)
     file, raw, message = REFUSED[name]
     with pytest.raises(BulkError, match=message):
         run(tmp_path / file, raw)
