@@ -44,7 +44,8 @@ robots.txt and cookies of neighbours              fetching/test_servers.py,
 reviews of several people at once                 store/backends/test_races.py
 folders that cannot be written                    store/backends/test_open.py
 what a poisoned store keeps after it is healed    admin/test_url_rules.py
-titles in a report, requests of other sites       web/test_report.py, web/test_requests.py
+titles in a report, requests of other sites       web/test_report.py, web/test_requests.py,
+                                                  web/test_browser.py
 
 `python -m benchmarks.attacks` runs them, and what takes longer: crawls under attack, floods, kills.
 """

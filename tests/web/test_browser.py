@@ -9,6 +9,7 @@ from urllib.parse import quote
 import pytest
 
 from shingling import Store
+from tests.support.serving import serving as serving_other
 from tests.support.stores import originals
 from tests.web.conftest import OF_COLOURS, serving, tab_of, violations, watched
 from tests.web.stores import HOSTILE_URL, fill_with_news, fill_with_runs
@@ -176,6 +177,46 @@ def test_hostile_pages_run_send_and_break_nothing(attacks: Served, browser: Brow
             look()
         assert [url for url in asked if not url.startswith(attacks.address)] == []
         assert troubles == []
+
+
+OTHER_SITE = """<!doctype html><title>Other</title>
+<form method=post action="{ours}/review">
+<input name=a value="{a}"><input name=b value="{b}"><input name=answer value=same>
+<input name=form_token value=guessed></form>
+<iframe src="{ours}/groups"></iframe>
+<script>
+var form = document.querySelector("form");
+var read = options => fetch("{ours}/groups.json", options).then(() => "read", () => "refused");
+var sent = options => fetch(
+    form.action, {{method: "POST", body: new URLSearchParams(new FormData(form)), ...options}}
+).then(() => "read", () => "refused");
+var run = () => new Promise(done => {{
+    var script = document.createElement("script");
+    script.onload = () => done("run"); script.onerror = () => done("refused");
+    script.src = "{ours}/groups.json"; document.head.append(script);
+}});
+var cookie = {{credentials: "include"}};
+var all = () => Promise.all([read(cookie), sent(cookie), run()]);
+</script>"""
+
+
+def test_another_site_of_the_same_host_reads_and_sends_nothing(
+    tmp_path: Path, browser: Browser
+) -> None:
+    options = ("--root-path", "/dedup")
+    with serving(tmp_path / "news", fill_with_news, *options) as shown, tab_of(browser) as tab:
+        tab.goto(shown.address)  # it has the cookie now
+        ours = shown.address.rstrip("/")
+        other = OTHER_SITE.format(ours=ours, a=CITY, b=AGENCY)
+        with serving_other({"/": other}) as evil:
+            tab.goto(evil.url)
+            assert tab.evaluate("all()") == ["refused"] * 3
+            assert "Groups" not in tab.frame_locator("iframe").locator("body").inner_text()
+            tab.evaluate("form.submit()")
+            tab.wait_for_url("**/review")
+            shown_text = tab.locator("main").inner_text()
+            assert "Another site sent this form; nothing was changed." in shown_text
+    assert reviews(shown.store) == {}
 
 
 RUNS_PAGES = (
