@@ -14,14 +14,13 @@ class Recent(Generic[_K, _V]):
     """A mapping of the last entries: of the last half of `most` in any case.
 
     Args:
-        most: entries that it has at most, or what they cost together.
+        most: entries that it has at most.
     """
 
-    __slots__ = ("_half", "_new", "_old", "_spent")
+    __slots__ = ("_half", "_new", "_old")
 
     def __init__(self, most: int) -> None:
         self._half = most // 2
-        self._spent = 0
         self._new: dict[_K, _V] = {}
         self._old: dict[_K, _V] = {}
 
@@ -30,12 +29,45 @@ class Recent(Generic[_K, _V]):
         value = self._new.get(key)
         return self._old.get(key) if value is None else value
 
-    def put(self, key: _K, value: _V, cost: int = 1) -> None:
+    def put(self, key: _K, value: _V) -> None:
         """Set the value of a key."""
-        if self._spent >= self._half:
-            self._old, self._new, self._spent = self._new, {}, 0
-        self._spent += cost if key not in self._new else 0
+        if len(self._new) >= self._half:
+            self._old, self._new = self._new, {}
         self._new[key] = value
+
+
+class Ring:
+    """The last bytes that were put into it, in one block of memory that never grows.
+
+    Many values of their own would leave gaps in memory when they are forgotten.
+
+    Args:
+        size: bytes of the block, more than any value has.
+    """
+
+    __slots__ = ("_block", "_end")
+
+    def __init__(self, size: int) -> None:
+        self._block = np.zeros(size, np.uint8).data  # the system gives it when it is written to
+        self._end = 0  # bytes that were written in all, and gaps
+
+    def put(self, value: bytes) -> int:
+        """Add a value, over the oldest ones; its place."""
+        written = len(value).to_bytes(4, "little") + value
+        at = self._end % len(self._block)
+        if at + len(written) > len(self._block):
+            self._end, at = self._end + len(self._block) - at, 0
+        self._block[at : at + len(written)] = written
+        place, self._end = self._end, self._end + len(written)
+        return place
+
+    def get(self, place: int) -> bytes | None:
+        """Value at a place; None if it is forgotten."""
+        if place < self._end - len(self._block):
+            return None
+        at = place % len(self._block)
+        size = int.from_bytes(self._block[at : at + 4], "little")
+        return bytes(self._block[at + 4 : at + 4 + size])
 
 
 class Table:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
 from shingling.fetching.learning.changes import (
@@ -26,21 +27,22 @@ from shingling.fetching.learning.changes import (
 from shingling.fetching.learning.evidence import ROOT, Tree, path_nodes, path_to
 from shingling.fetching.learning.pages import RuleCounts, UrlRule
 from shingling.fetching.learning.parts import Parts, name_of
-from shingling.fetching.learning.recent import Recent
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from shingling.fetching.learning.pages import Skip
+    from shingling.fetching.learning.recent import Recent
 
 MAX_CHANGES = 256
 """Changes of a site about which evidence is kept."""
 
 _MAX_NODE_CHARACTERS = 2_000
 _MAX_STEPS_OF_PATH = 8
-_MAX_REDUCED = 256  # URLs whose reduction is remembered
 _BY_SEGMENT = (DROP_LAST, DROP_SEGMENT, DROP_PAIR, EXCHANGE_SEGMENT)
 _OF_QUERY = (DROP_TOGETHER, DROP_PARAMETER, DROP_VALUE, SORT.kind)
+
+_versions = count()  # of the rules of all sites
 
 
 class Step(NamedTuple):
@@ -75,9 +77,15 @@ class SiteRules:
     Args:
         max_risk: a change acts up to this expected share of lost pages.
         never: changes that never act.
+        reduced: URLs of all sites that were reduced of late, by the version of the rules.
     """
 
-    def __init__(self, max_risk: float, never: frozenset[Change] = frozenset()) -> None:
+    def __init__(
+        self,
+        max_risk: float,
+        never: frozenset[Change],
+        reduced: Recent[tuple[int, Parts], Reduced],
+    ) -> None:
         self._never = never
         self.trees: dict[Change, Tree] = {}
         self._acting: set[Change] = set()  # somewhere on the site
@@ -88,7 +96,8 @@ class SiteRules:
         # Requests that were skipped or explored (True), in all, and since the last `take_changes`.
         self._counts: Counter[tuple[Change, bool]] = Counter()
         self._new_counts: Counter[tuple[Change, bool]] = Counter()
-        self._reduced: Recent[Parts, Reduced] = Recent(_MAX_REDUCED)
+        self._reduced = reduced
+        self._version = next(_versions)
 
     def risk(self, change: Change, path: tuple[str, ...]) -> float:
         """Estimate the share of pages that a change loses at a path; 1 if nothing is known."""
@@ -99,10 +108,11 @@ class SiteRules:
         """Apply to a URL all changes whose risk is small enough, and some others in any case."""
         if also:
             return self._reduce(parts, also)
-        reduced = self._reduced.get(parts)
+        key = self._version, parts
+        reduced = self._reduced.get(key)
         if reduced is None:
             reduced = self._reduce(parts, ())
-            self._reduced.put(parts, reduced)
+            self._reduced.put(key, reduced)
         return reduced
 
     def _reduce(self, parts: Parts, also: Collection[Change]) -> Reduced:
@@ -298,7 +308,7 @@ class SiteRules:
 
     def _renew(self, changes: Iterable[Change]) -> None:
         """Note which changes act, and those of a path by segment, in the order of their kinds."""
-        self._reduced = Recent(_MAX_REDUCED)
+        self._version = next(_versions)
         before = frozenset(self._acting)
         self._acting &= self.trees.keys()
         for change in changes:

@@ -68,7 +68,7 @@ class SiteUrls:
         self, name: str, max_risk: float, memory: Memory, never: frozenset[Change]
     ) -> None:
         self.name = name
-        self.rules = SiteRules(max_risk, never)
+        self.rules = SiteRules(max_risk, never, memory.reduced)
         self._max_risk = max_risk
         self._traps = memory.traps
         self._pages = SitePages(memory)
@@ -82,8 +82,8 @@ class SiteUrls:
 
     @property
     def pages(self) -> int:
-        """How many fetched pages are remembered."""
-        return len(self._pages.urls)
+        """How many fetched pages are remembered; one with a long URL counts as several."""
+        return self._pages.counted
 
     def decide(self, parts: Parts, url: str) -> Skip | None:
         """Page that a URL would repeat, if the risk is small enough."""

@@ -7,23 +7,27 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from shingling.fetching.learning.parts import split
-from shingling.fetching.learning.recent import Recent, Table
+from shingling.fetching.learning.recent import Recent, Ring, Table
+from shingling.fetching.learning.snapshots import PageSnapshot
 from shingling.fetching.learning.traps import Traps
 
 if TYPE_CHECKING:
     from shingling.fetching.learning.parts import Parts
-    from shingling.fetching.learning.rules import SiteRules
-    from shingling.fetching.learning.snapshots import PageSnapshot
+    from shingling.fetching.learning.rules import Reduced, SiteRules
 
 MAX_PAGES_OF_SITE = 100_000
 """Fetched pages of a site that are remembered; later ones are never skipped to."""
 
-MAX_SNAPSHOT_BYTES = 24_000_000
+MAX_SNAPSHOT_BYTES = 16_000_000
 """Of the pages of all sites that others can be compared with; the oldest are forgotten."""
+
+MAX_REDUCED = 2_048
+"""URLs of all sites whose reduction is remembered."""
 
 MAX_URLS_OF_CONTENT = 12
 """Pages with one content, after reduction; with more it is an error page or a login."""
 
+_URL_OF_ONE = 256  # characters, beyond which a URL counts as several pages
 _NONE = -1
 _SEVERAL_CONTENTS = -1
 _MAX_RENEWED_AT_ONCE = 20  # keys of pages, with each page that is noted
@@ -39,7 +43,8 @@ class Memory:
 
     def __init__(self) -> None:
         self.traps = Traps()
-        self.snapshots: Recent[int, PageSnapshot] = Recent(MAX_SNAPSHOT_BYTES)
+        self.snapshots = Ring(MAX_SNAPSHOT_BYTES)
+        self.reduced: Recent[tuple[int, Parts], Reduced] = Recent(MAX_REDUCED)
         self.last_of_content = Table(18)  # last page with a content
         self.of_reduced = Table(19)  # first and last page that one more change leads to a URL
         self.links = Table(19)  # whether two pages have had a link
@@ -55,6 +60,7 @@ class SitePages:
     Attributes:
         urls: of the pages.
         contents: hashes of what stays of them with each fetch.
+        counted: pages, of which one with a long URL counts as several.
     """
 
     def __init__(self, memory: Memory) -> None:
@@ -62,15 +68,18 @@ class SitePages:
         self._id = next(_ids)  # a site that is met again after it was forgotten is another one
         self.urls: list[str] = []
         self.contents = array("q")
+        self.counted = 0
         self._before = array("i")  # the page before each one that has its content, or none
+        self._snapshots = array("q")  # places in the memory
 
     def add(self, url: str, content: int, snapshot: PageSnapshot) -> int:
         """Add a page, whose URL can be split; its number."""
         number = len(self.urls)
         self.urls.append(url)
+        self.counted += 1 + len(url) // _URL_OF_ONE
         self.contents.append(content)
         self._before.append(_NONE)
-        self.keep_snapshot(number, snapshot)
+        self._snapshots.append(self._memory.snapshots.put(snapshot.pack()))
         return number
 
     def parts(self, number: int) -> Parts:
@@ -81,11 +90,12 @@ class SitePages:
 
     def snapshot(self, number: int) -> PageSnapshot | None:
         """Snapshot of a page; None if it was forgotten."""
-        return self._memory.snapshots.get(self._own(number))
+        packed = self._memory.snapshots.get(self._snapshots[number])
+        return None if packed is None else PageSnapshot.unpack(packed)
 
     def keep_snapshot(self, number: int, snapshot: PageSnapshot) -> None:
         """Keep the newest snapshot of a page."""
-        self._memory.snapshots.put(self._own(number), snapshot, snapshot.size)
+        self._snapshots[number] = self._memory.snapshots.put(snapshot.pack())
 
     def with_content(self, content: int) -> list[int]:
         """Pages that have a content, at most `MAX_URLS_OF_CONTENT`: the earliest first."""

@@ -10,13 +10,13 @@ URLs have the same page if they differ only in sentences of such kinds.
 from __future__ import annotations
 
 import re
-import sys
 import zlib
 from array import array
 from collections import Counter
 from enum import Enum
 from hashlib import blake2b
 from itertools import chain
+from struct import Struct
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ _MIN_KEPT = 0.3  # share of sentences that two pages have in common, so that the
 _LONG_LINE = 200  # characters
 _SENTENCE = re.compile(r"(?<=[.!?…。！？])\s+")
 _DIGIT = re.compile(r"\d")
+_HEAD = Struct("<qI?")
 
 
 class Likeness(Enum):
@@ -68,10 +69,17 @@ class PageSnapshot(NamedTuple):
     links: bytes
     has_other_fields: bool = False
 
-    @property
-    def size(self) -> int:
-        """Bytes that it takes."""
-        return sys.getsizeof(self) + sys.getsizeof(self.sentences) + sys.getsizeof(self.links)
+    def pack(self) -> bytes:
+        """Pack it into bytes."""
+        head = _HEAD.pack(self.content, len(self.sentences), self.has_other_fields)
+        return head + self.sentences + self.links
+
+    @classmethod
+    def unpack(cls, packed: bytes) -> PageSnapshot:
+        """Unpack what was packed."""
+        content, size, has_other_fields = _HEAD.unpack_from(packed)
+        end = _HEAD.size + size
+        return cls(content, packed[_HEAD.size : end], packed[end:], has_other_fields)
 
 
 def take_snapshot(page: FetchedPage) -> PageSnapshot | None:

@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from shingling.fetching.learning import FetchedPage, RuleCounts, UrlLearner
+from shingling.fetching.learning.recent import Ring
 from tests.fetching.learning.simulated import signature_of, text_of
 from tests.hostile.growth import calls
 
@@ -95,6 +96,42 @@ def test_pages_of_many_sites_do_not_fill_the_memory() -> None:
     ]
 
 
+def test_long_urls_of_many_sites_do_not_fill_the_memory() -> None:
+    signature = signature_of(text_of("a"))
+    tracemalloc.start()
+    learner = UrlLearner(max_pages=1_000)
+    before, _ = tracemalloc.get_traced_memory()
+    for number in range(3_000):
+        url = f"https://{number % 50}.example/{number}?{'x' * 4000}"
+        links = tuple(f"https://{number % 50}.example/{number}/{one}{'y' * 900}" for one in "abcd")
+        learner.note(FetchedPage(url, signature=signature, links=links))
+    kept, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert kept - before < 12_000_000
+
+
+def test_a_site_counts_a_page_of_a_long_url_as_several() -> None:
+    learner = UrlLearner(max_pages=40)
+    for number in range(4):
+        for page in range(4):
+            url = f"https://{number}.example/{page}?{'x' * 1000}"
+            learner.note(FetchedPage(url, signature=signature_of(text_of(f"{number} {page}"))))
+    assert [number for number in range(4) if learner.is_known(f"{number}.example")] == [2, 3]
+
+
+def test_a_ring_gives_back_the_newest_values() -> None:
+    noise = random.Random(1)
+    ring, put = Ring(1_000), list[tuple[int, bytes]]()
+    for _ in range(500):
+        value = noise.randbytes(noise.choice((0, 1, 30, 196)))
+        put.append((ring.put(value), value))
+        kept = [one for place, _ in put if (one := ring.get(place)) is not None]
+        assert kept == [one for _, one in put[-len(kept) :]]
+        # None was forgotten for which there was room, but for the gap at the end of the block.
+        more = put[-len(kept) - 1 :]
+        assert len(kept) == len(put) or sum(4 + len(one) for _, one in more) > 1_000 - 200
+
+
 def _kept(pages: int) -> int:
     """Bytes that a learner keeps of pages whose links and session ids never recur."""
     noise = random.Random(1)
@@ -116,7 +153,7 @@ def test_what_is_kept_of_a_page_is_little_when_many_are_known(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("shingling.fetching.learning.site_pages.MAX_SNAPSHOT_BYTES", 64_000)
-    monkeypatch.setattr("shingling.fetching.learning.rules._MAX_REDUCED", 64)
+    monkeypatch.setattr("shingling.fetching.learning.site_pages.MAX_REDUCED", 64)
     assert (_kept(1600) - _kept(800)) / 800 < 600
 
 
