@@ -15,6 +15,7 @@ import unicodedata
 import zlib
 from collections import Counter, defaultdict
 from functools import cache
+from html import unescape
 from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import urljoin
 
@@ -264,8 +265,11 @@ def faults_of(store: Path) -> list[str]:
 
 
 def words_of(text: str) -> list[str]:
-    """Words of a text, by a rule of our own: letters and digits, without marks, case folded."""
-    plain = unicodedata.normalize("NFKD", text).casefold()
+    """Words of a text, by a rule of our own: letters and digits, without marks, case folded.
+
+    References to characters are what they stand for: some texts are escaped twice.
+    """
+    plain = unicodedata.normalize("NFKD", unescape(text)).casefold()
     return _WORD.findall("".join(one for one in plain if one.isspace() or _is_seen(one)))
 
 
