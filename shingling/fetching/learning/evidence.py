@@ -41,6 +41,7 @@ log in), contents are no evidence: there, each further URL counts as half a page
 
 from __future__ import annotations
 
+from itertools import count
 from typing import TYPE_CHECKING
 
 from shingling.fetching.learning.changes import (
@@ -61,10 +62,11 @@ from shingling.fetching.learning.changes import (
     is_index,
     names_of,
 )
-from shingling.fetching.learning.recent import Recent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from shingling.fetching.learning.recent import Table
 
 ROOT = "/"
 MAX_DEPTH = 3
@@ -107,7 +109,8 @@ _WEIGHT_OF_PARENT = 2.0  # pages
 _WEIGHT_OF_URL = 0.5  # pages, if a path has one page under every URL
 _FORGOTTEN = 0.5  # share of all evidence, with each contradiction
 _DIRECTORIES_ON_THEIR_OWN = 12  # that need a page of their own, before others are trusted unseen
-_MAX_CONTENTS = 1_024  # of a change, that are known to have been counted
+
+_ids = count()
 
 
 def is_of_content(change: Change) -> bool:
@@ -168,26 +171,27 @@ class Tree:
 
     Args:
         change: what it is about.
+        counted: contents of pages of all sites that have counted for or against a change.
     """
 
     __slots__ = (
-        "_against",
         "_changed",
+        "_counted",
+        "_id",
         "_of_path_alone",
         "_prior",
-        "_seen",
         "is_of_mirrors",
         "nodes",
     )
 
-    def __init__(self, change: Change) -> None:
+    def __init__(self, change: Change, counted: Table) -> None:
+        self._id = next(_ids)
+        self._counted = counted
         self._prior = prior_of(change)
         self._of_path_alone = is_of_content(change)
         self.is_of_mirrors = is_of_mirrors(change)
         self.nodes: dict[str, Node] = {ROOT: Node()}
         self._changed: set[str] = set()
-        self._seen: Recent[int, bool] = Recent(_MAX_CONTENTS)
-        self._against: Recent[int, bool] = Recent(_MAX_CONTENTS)
 
     @property
     def root(self) -> Node:
@@ -240,10 +244,11 @@ class Tree:
         Returns:
             Whether it counts.
         """
-        is_new = self._seen.get(content) is None
+        key = hash((self._id, True, content))
+        is_new = self._counted.get(key) is None
+        self._counted.put(key, 1)
         if not is_new and not count_urls:
             return False
-        self._seen.put(content, True)
         added = 1.0 if is_new else _WEIGHT_OF_URL
         for node in reversed(self._nodes_on(path)):
             before = node.agreed
@@ -261,10 +266,11 @@ class Tree:
                 against it, but it needs so much more evidence to be trusted.
         """
         is_alone = share >= 1.0
-        before = self._against.get(content)
+        key = hash((self._id, False, content))
+        before = self._counted.get(key)
+        self._counted.put(key, bool(before or is_alone))
         if before or (before is not None and not is_alone):
             return False
-        self._against.put(content, is_alone)
         for node in self._nodes_on(path):
             node.agreed *= _FORGOTTEN if is_alone else 1 - share
             if is_alone:

@@ -73,7 +73,8 @@ class Ring:
 class Table:
     """A mapping of hashes to integers of 64 bits that never grows.
 
-    Each hash has one place, by its lowest bits, and is forgotten when another one is put there.
+    Two hashes have room in each pair of places, which their lowest bits tell. When a third one is
+    put there, the one that was put there first is forgotten.
 
     Args:
         bits: it has `2**bits` places.
@@ -82,15 +83,20 @@ class Table:
     __slots__ = ("_mask", "_places")
 
     def __init__(self, bits: int) -> None:
-        self._mask = (1 << bits) - 1
+        self._mask = (1 << bits) - 2
         self._places = np.zeros(2 << bits, np.int64).data  # hash, value, hash, value ...
 
     def get(self, key: int) -> int | None:
         """Value of a hash; None if it is not known, or forgotten."""
-        at = 2 * (key & self._mask)
-        return self._places[at + 1] if self._places[at] == key else None
+        places, at = self._places, 2 * (key & self._mask)
+        if places[at] == key:
+            return places[at + 1]
+        return places[at + 3] if places[at + 2] == key else None
 
     def put(self, key: int, value: int) -> None:
         """Set the value of a hash."""
-        at = 2 * (key & self._mask)
-        self._places[at], self._places[at + 1] = key, value
+        places, at = self._places, 2 * (key & self._mask)
+        if places[at] != key:
+            places[at + 2], places[at + 3] = places[at], places[at + 1]
+            places[at] = key
+        places[at + 1] = value

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from shingling.fetching.learning.pages import Skip
-    from shingling.fetching.learning.recent import Recent
+    from shingling.fetching.learning.site_pages import Memory
 
 MAX_CHANGES = 256
 """Changes of a site about which evidence is kept."""
@@ -77,15 +77,10 @@ class SiteRules:
     Args:
         max_risk: a change acts up to this expected share of lost pages.
         never: changes that never act.
-        reduced: URLs of all sites that were reduced of late, by the version of the rules.
+        memory: that it shares with other sites.
     """
 
-    def __init__(
-        self,
-        max_risk: float,
-        never: frozenset[Change],
-        reduced: Recent[tuple[int, Parts], Reduced],
-    ) -> None:
+    def __init__(self, max_risk: float, never: frozenset[Change], memory: Memory) -> None:
         self._never = never
         self.trees: dict[Change, Tree] = {}
         self._acting: set[Change] = set()  # somewhere on the site
@@ -96,7 +91,7 @@ class SiteRules:
         # Requests that were skipped or explored (True), in all, and since the last `take_changes`.
         self._counts: Counter[tuple[Change, bool]] = Counter()
         self._new_counts: Counter[tuple[Change, bool]] = Counter()
-        self._reduced = reduced
+        self._memory = memory
         self._version = next(_versions)
 
     def risk(self, change: Change, path: tuple[str, ...]) -> float:
@@ -109,10 +104,10 @@ class SiteRules:
         if also:
             return self._reduce(parts, also)
         key = self._version, parts
-        reduced = self._reduced.get(key)
+        reduced = self._memory.reduced.get(key)
         if reduced is None:
             reduced = self._reduce(parts, ())
-            self._reduced.put(key, reduced)
+            self._memory.reduced.put(key, reduced)
         return reduced
 
     def _reduce(self, parts: Parts, also: Collection[Change]) -> Reduced:
@@ -297,7 +292,7 @@ class SiteRules:
             is_full = len(self.trees) >= MAX_CHANGES
             if self._is_never_made(change) or (is_full and not self._make_room()):
                 return None
-            tree = self.trees[change] = Tree(change)
+            tree = self.trees[change] = Tree(change, self._memory.counted)
         return tree
 
     def _is_never_made(self, change: Change) -> bool:

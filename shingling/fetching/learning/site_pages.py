@@ -38,7 +38,8 @@ _ids = count()
 class Memory:
     """What is remembered of the fetched pages of all sites, besides their URLs and contents.
 
-    It never grows beyond 60 MB. The keys of a site are its own.
+    It never grows beyond 80 MB, and hardly after the first thousands of pages. The keys of a site
+    are its own.
     """
 
     def __init__(self) -> None:
@@ -49,6 +50,8 @@ class Memory:
         self.of_reduced = Table(19)  # first and last page that one more change leads to a URL
         self.links = Table(19)  # whether two pages have had a link
         self.content_of_place = Table(16)  # the only content of a path or value
+        self.by_reduced_url = Table(19)  # page whose URL is reduced to a key
+        self.counted = Table(18)  # contents that have counted for or against a change
 
 
 class SitePages:
@@ -129,6 +132,14 @@ class SitePages:
             places.put(key, _SEVERAL_CONTENTS)
         return before == content
 
+    def by_reduced_url(self, key: int) -> int | None:
+        """Page whose URL was last reduced to a key."""
+        return self._memory.by_reduced_url.get(self._own(key))
+
+    def put_by_reduced_url(self, key: int, number: int) -> None:
+        """Let a page be found by the key to which its URL is reduced."""
+        self._memory.by_reduced_url.put(self._own(key), number)
+
     def note_links(self, keys: list[int]) -> None:
         """Note the links of a page, by their keys."""
         links = self._memory.links
@@ -157,20 +168,19 @@ class PagesByReducedUrl:
     def __init__(self, rules: SiteRules, pages: SitePages) -> None:
         self._rules = rules
         self._pages = pages
-        self._numbers: dict[int, int] = {}
         self._next = 0  # page whose key is renewed next
         self._left = 0  # pages whose keys may be old
 
     def find(self, key: int) -> int | None:
         """Page whose URL is reduced to this key; by an old key, it may be one that was."""
-        return self._numbers.get(key)
+        return self._pages.by_reduced_url(key)
 
     def add(self, number: int) -> None:
         """Let a page be found by what its URL is reduced to, if no earlier one is."""
         key = self._key_of(number)
-        other = self._numbers.get(key)
+        other = self.find(key)
         if other is None or self._key_of(other) != key:  # by rules that were unlearned
-            self._numbers[key] = number
+            self._pages.put_by_reduced_url(key, number)
 
     def _key_of(self, number: int) -> int:
         return self._rules.reduce(self._pages.parts(number)).key
@@ -182,8 +192,6 @@ class PagesByReducedUrl:
     def renew_some(self) -> None:
         """Renew the keys of some pages."""
         number_of_pages = len(self._pages.urls)
-        if self._left == number_of_pages and len(self._numbers) > 2 * number_of_pages + 1000:
-            self._numbers = {}  # most are of rules that do not hold any more
         for _ in range(min(_MAX_RENEWED_AT_ONCE, self._left)):
             self.add(self._next)
             self._next = (self._next + 1) % number_of_pages

@@ -23,6 +23,7 @@ from shingling.fetching.learning.evidence import (
     path_nodes,
 )
 from shingling.fetching.learning.parts import Parts, split
+from shingling.fetching.learning.recent import Table
 
 _WORDS = st.text("abAB01.-_%", min_size=1, max_size=5)
 _VALUES = st.tuples(_WORDS, _WORDS).map("=".join)
@@ -163,7 +164,7 @@ _CHAINS = st.lists(st.sampled_from("abcd"), max_size=4).map(path_nodes)
 def _tree(text: str) -> Tree:
     change = read_change(text)
     assert change is not None
-    return Tree(change)
+    return Tree(change, Table(10))
 
 
 def _agree(tree: Tree, chain: tuple[str, ...], pages: int = 1) -> None:
