@@ -14,7 +14,6 @@ import zlib
 from array import array
 from collections import Counter
 from enum import Enum
-from hashlib import blake2b
 from itertools import chain
 from struct import Struct
 from typing import TYPE_CHECKING, NamedTuple
@@ -58,7 +57,8 @@ class PageSnapshot(NamedTuple):
     """What is kept of a fetched page.
 
     Args:
-        content: 64-bit hash of its title and all words.
+        content: 64-bit hash of its title and all words, which differs between processes: nobody can
+            make up texts whose hashes share a place in a table.
         sentences: hash and two kinds of each; empty if there are too many.
         links: a sample, compressed.
         has_other_fields: its item differs in a field from that of a page with its text.
@@ -88,10 +88,9 @@ def take_snapshot(page: FetchedPage) -> PageSnapshot | None:
     if signature is None or signature.words < MIN_WORDS:
         return None
     title = page.title or ""
-    digest = blake2b(signature.text_hash + title.encode("utf-8", "replace"), digest_size=8)
     links = "\n".join(_sample(page.links)).encode("utf-8", "surrogatepass")
     return PageSnapshot(
-        int.from_bytes(digest.digest(), "big", signed=True),
+        hash((signature.text_hash, title)),
         _sentences(f"{title}\n{page.text or ''}").tobytes() if page.text else b"",
         zlib.compress(links, 1),
         page.has_other_fields,
