@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from shingling.fetching.learning.pages import Skip
-    from shingling.fetching.learning.site_pages import Memory
+    from shingling.fetching.learning.recent import Recent, Table
 
 MAX_CHANGES = 256
 """Changes of a site about which evidence is kept."""
@@ -77,10 +77,18 @@ class SiteRules:
     Args:
         max_risk: a change acts up to this expected share of lost pages.
         never: changes that never act.
-        memory: that it shares with other sites.
+        reduced: URLs of all sites that were reduced of late, by the version of the rules.
+        counted: contents of pages of all sites that have counted for or against a change.
     """
 
-    def __init__(self, max_risk: float, never: frozenset[Change], memory: Memory) -> None:
+    def __init__(
+        self,
+        max_risk: float,
+        never: frozenset[Change],
+        *,
+        reduced: Recent[tuple[int, Parts], Reduced],
+        counted: Table,
+    ) -> None:
         self._never = never
         self.trees: dict[Change, Tree] = {}
         self._acting: set[Change] = set()  # somewhere on the site
@@ -91,7 +99,8 @@ class SiteRules:
         # Requests that were skipped or explored (True), in all, and since the last `take_changes`.
         self._counts: Counter[tuple[Change, bool]] = Counter()
         self._new_counts: Counter[tuple[Change, bool]] = Counter()
-        self._memory = memory
+        self._reduced = reduced
+        self._counted = counted
         self._version = next(_versions)
 
     def risk(self, change: Change, path: tuple[str, ...]) -> float:
@@ -104,10 +113,10 @@ class SiteRules:
         if also:
             return self._reduce(parts, also)
         key = self._version, parts
-        reduced = self._memory.reduced.get(key)
+        reduced = self._reduced.get(key)
         if reduced is None:
             reduced = self._reduce(parts, ())
-            self._memory.reduced.put(key, reduced)
+            self._reduced.put(key, reduced)
         return reduced
 
     def _reduce(self, parts: Parts, also: Collection[Change]) -> Reduced:
@@ -292,7 +301,7 @@ class SiteRules:
             is_full = len(self.trees) >= MAX_CHANGES
             if self._is_never_made(change) or (is_full and not self._make_room()):
                 return None
-            tree = self.trees[change] = Tree(change, self._memory.counted)
+            tree = self.trees[change] = Tree(change, self._counted)
         return tree
 
     def _is_never_made(self, change: Change) -> bool:

@@ -68,7 +68,7 @@ class SiteUrls:
         self, name: str, max_risk: float, memory: Memory, never: frozenset[Change]
     ) -> None:
         self.name = name
-        self.rules = SiteRules(max_risk, never, memory)
+        self.rules = SiteRules(max_risk, never, reduced=memory.reduced, counted=memory.counted)
         self._max_risk = max_risk
         self._traps = memory.traps
         self._pages = SitePages(memory)
