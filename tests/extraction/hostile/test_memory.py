@@ -75,6 +75,7 @@ def test_a_page_that_takes_too_much_memory_is_skipped_and_no_other_is(
     found = extract_all(extractor(name), bodies)
     shown = [one if isinstance(one, str) else one.reason for one in found]
     assert shown == [None, "too_much_memory", None, "too_much_memory", None]
+    assert isinstance(found[3], str) == (again == bomb)  # the same body is not tried again
 
 
 def test_a_worker_that_keeps_much_memory_is_replaced_before_the_next_page() -> None:
