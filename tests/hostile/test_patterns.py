@@ -107,8 +107,8 @@ _MEETS_NOTHING_FOREIGN = {
     "text.canonical._LANGUAGE": "a language of a scheme, a setting",
 }
 
-_LONG = 8_000  # characters
-_SUSPICIOUS_SECONDS = 0.0007  # for the shorter of two lengths; most linear ones take less
+_LONG = 16_000  # characters
+_SUSPICIOUS_SECONDS = 0.0004  # for the shorter of two lengths; most linear ones take less
 _MAX_STARTS = 14
 _MAX_UNITS = 32
 _USUAL = (" ", "a", "1", ".", "<", "@")
