@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -20,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from shingling.plugin.settings import DedupSettings
-    from shingling.rules.rules import Rules
     from shingling.sketch import Scheme
     from shingling.store import Index, Page, Run, Verdict
 
@@ -31,6 +32,7 @@ logger = logging.getLogger(__name__)
 _MAX_BATCH = 64  # pages in one transaction
 _MAX_RESULTS_AT_ONCE = 4  # handed out before the event loop does something else
 _MAX_WAIT_SECONDS = 0.05  # of a page for others of its batch
+_BATCHES_UNTIL_TRIMMED = 64
 
 _T = TypeVar("_T")
 
@@ -92,7 +94,10 @@ class StoreThread:
         except BaseException:
             session.close()
             raise
-        _fit_index(session, settings.rules, None if self._run is None else self._run.id)
+        if session.index.shortfall(settings.rules):
+            from shingling.plugin.items.index_fitting import fit  # few crawls need it
+
+            fit(session, settings.rules, None if self._run is None else self._run.id)
         self._session, self._index = session, session.index
         return session.scheme
 
@@ -192,7 +197,11 @@ class StoreThread:
         if session.index != self._index:
             self._index = session.index
             if self._index.shortfall(rules):
-                _warn_of(session, rules, "another process has made it during the crawl")
+                from shingling.plugin.items.index_fitting import warn_of  # few crawls need it
+
+                warn_of(session, rules, "another process has made it during the crawl")
+        if not self._batches % _BATCHES_UNTIL_TRIMMED:
+            _trim_memory()
         return verdicts
 
     def _note_gone(self, session: Session) -> None:
@@ -207,49 +216,10 @@ class StoreThread:
         return await asyncio.get_running_loop().run_in_executor(self._executor, function, *args)
 
 
-def _fit_index(session: Session, rules: Rules, run: int | None) -> None:
-    """Give a store that was indexed for other settings an index for the crawl, or warn.
+def _trim_memory() -> None:
+    """Give free memory of the process back to the system: glibc keeps ever more of it."""
+    if sys.platform == "linux":
+        with suppress(ImportError, AttributeError):  # a Python without ctypes, another C library
+            from ctypes import CDLL
 
-    Args:
-        session: of the store.
-        rules: of the crawl.
-        run: its number; None changes nothing.
-    """
-    shortfall = session.index.shortfall(rules)
-    if not shortfall:
-        return
-    from shingling.store.indexing import fit_index  # few crawls need it
-
-    began = 0.0
-
-    def show(done: int, total: int) -> None:
-        nonlocal began
-        if not done:
-            began = time.monotonic()
-            logger.info(
-                "Dedup: the index of the store finds %s; making one for the settings of this"
-                " crawl, of %s originals",
-                shortfall,
-                f"{total:,}",
-            )
-
-    why_not = "a dry run changes nothing"
-    if run is not None:
-        why_not = fit_index(session, rules, run, show)
-    if why_not:
-        _warn_of(session, rules, why_not)
-    elif began:  # not another crawl meanwhile
-        logger.info("Dedup: made a new index in %.1f s", time.monotonic() - began)
-
-
-def _warn_of(session: Session, rules: Rules, reason: str) -> None:
-    """Say what the index of the store finds, and how to change that."""
-    index = session.index
-    logger.warning(
-        "%s: its index finds %s. This crawl goes on with it, because %s; `%s` makes one that finds"
-        " the others as well",
-        session.database.where,
-        index.shortfall(rules),
-        reason,
-        index.command(rules),
-    )
+            CDLL(None).malloc_trim(0)
