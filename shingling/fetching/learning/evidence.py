@@ -51,6 +51,7 @@ from shingling.fetching.learning.changes import (
     DROP_PARAMETER,
     DROP_PATH_PARAMETER,
     DROP_SEGMENT,
+    DROP_VALUE,
     EXCHANGE_SEGMENT,
     HTTPS,
     LOWER,
@@ -103,6 +104,7 @@ _USUAL_PRIOR = 0.2  # 17 pages
 _RARE_PRIOR = 0.3  # 13 pages
 _CONTENT_PRIOR = 0.05  # 34 pages
 _MIRROR_PRIOR = 0.02  # 48 pages: releases of a manual may differ in one of twelve
+_VALUE_PRIOR = 0.02  # 48 pages: its parameter has lost a page, or usually says which one is meant
 _PRIOR_BESIDE = 0.25  # of a path beside one at which the change was contradicted
 
 _WEIGHT_OF_PARENT = 2.0  # pages
@@ -135,6 +137,8 @@ def is_of_mirrors(change: Change) -> bool:
 
 def prior_of(change: Change) -> float:
     """Probability that a change never makes a difference, before anything is known of the site."""
+    if change.kind == DROP_VALUE:
+        return _VALUE_PRIOR
     if is_of_content(change):
         return _CONTENT_PRIOR
     if change.kind in (DROP_PARAMETER, DROP_PATH_PARAMETER):

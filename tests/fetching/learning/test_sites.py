@@ -519,3 +519,26 @@ def test_one_form_under_every_path_is_fetched_a_few_times(seed: int) -> None:
     assert len(done.contents) == 301
     assert len(done.skipped) > 150
     assert "one-page action=edit" in learner.acting(f"{HOST}/wiki/5?action=edit")
+
+
+def test_a_value_of_a_parameter_that_has_lost_a_page_needs_many_pages() -> None:
+    learner = UrlLearner(explore_share=0.0)
+
+    def note(number: int, variant: str) -> None:
+        for query in ("", "?variant=2"):
+            text = text_of(f"product {number} {variant if query else ''}")
+            learner.note(page_of(f"{HOST}/products/{number}{query}", text))
+
+    def would_repeat(number: int) -> bool:
+        learner.note(page_of(f"{HOST}/products/{number}", text_of(f"product {number} ")))
+        return learner.decide(f"{HOST}/products/{number}?variant=2") is not None
+
+    for number in (0, 8):
+        note(number, variant="with another price")
+    for number in range(100, 140):
+        note(number, variant="")
+    assert not would_repeat(500), "of products with another price, one in eight, some may be left"
+    for number in range(140, 180):
+        note(number, variant="")
+    assert would_repeat(501)
+    assert not learner.decide(f"{HOST}/products/501?variant=1")
