@@ -396,8 +396,9 @@ def test_requests_that_would_repeat_a_page_are_skipped_until_they_would_not(
     assert status["last_runs"][0]["counts"]["fetch_skipped"] == skipped
 
     site.answers.matters = True  # type: ignore[attr-defined]
-    second, _, _ = crawl(project, site, "skip", store_url)
-    assert int(second["dedup/fetch/unlearned"]) >= 1
+    # Each crawl draws anew which requests are checked: at times, all of those show the same page.
+    crawls = (crawl(project, site, "skip", store_url)[0] for _ in range(6))
+    assert any(int(again.get("dedup/fetch/unlearned", 0)) for again in crawls)
     after = project.dedup("rules", "--store", store_url)["rules"]
     assert not [one for one in after if one["node"] == "/" and one["active"]]
 
