@@ -31,6 +31,7 @@ from shingling.rules import (
     MAX_BYTES,
     MAX_SIMHASH_DISTANCE,
     METHODS,
+    OWN_TEXT,
     WORKER_MEMORY_BYTES,
 )
 from shingling.rules.rules import Rules
@@ -128,7 +129,7 @@ class DedupSettings:
         """Take the settings that pages are decided by, which the store keeps with a run."""
         names = (
             *("threshold", "method", "simhash_distance", "containment", "min_words", "scope"),
-            *("templates", "fields", "ignore_fields", "extractor"),
+            *("templates", "fields", "ignore_fields", "own_text", "extractor"),
         )
         values = {**vars(self), **vars(self.rules)}
         return {name: values[name] for name in names}
@@ -471,6 +472,7 @@ SETTINGS: dict[str, Setting] = {
     "DEDUP_METHOD": (DEFAULT_METHOD, *choice(*METHODS)),
     "DEDUP_MIN_WORDS": (DEFAULT_MIN_WORDS, *whole_number(0, 1_000_000, " of words")),
     "DEDUP_ON_ERROR": ("keep", *choice("keep", "close")),
+    "DEDUP_OWN_TEXT": (OWN_TEXT[0], *choice(*OWN_TEXT)),
     "DEDUP_RESULT_FIELD": ("dedup", *_FIELD),
     "DEDUP_SCHEME": (
         {},

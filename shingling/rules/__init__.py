@@ -55,6 +55,9 @@ INDEXED_METHODS = tuple(name for name, method in METHODS.items() if method.keys 
 
 DEFAULT_METHOD = "minhash"
 
+OWN_TEXT = ("keep", "strict", "ignore")
+"""What becomes of a page whose text says something of its own, by the names of the setting."""
+
 DEFAULT_THRESHOLD = 0.5
 """Resemblance at or above which a page is a near-duplicate."""
 

@@ -103,8 +103,13 @@ class Reason(StrEnum):
         ),
     )
     OTHER_FIELDS = "other_fields"
+    OWN_TEXT = "own_text"
     ORIGINAL_MISSING = "original_missing"
     REVIEW = "review"
     PIECE = "piece"
     TITLE_NOT_IN_TEXT = "title_not_in_text"
     OTHER_TITLE = "other_title"
+
+
+KEEPING = (Reason.OTHER_FIELDS, Reason.OWN_TEXT)
+"""Reasons for which a page is kept that resembles an original: it says something of its own."""

@@ -14,6 +14,7 @@ from shingling.rules import (
     DEFAULT_THRESHOLD,
     MAX_SIMHASH_DISTANCE,
     METHODS,
+    OWN_TEXT,
 )
 
 
@@ -38,6 +39,9 @@ class Rules:
             `shingling.rules.own_fields.differing`; or names of fields, which must be equal on
             every site. An empty tuple: none.
         ignore_fields: names of fields that say nothing.
+        own_text: what of its text keeps a page that resembles an original of its site: "keep",
+            other numbers and passages; "strict", any changed line; "ignore", nothing. Without
+            `store_text` it has no effect.
 
     Raises:
         SettingsError: a value that is not accepted, or values that contradict each other.
@@ -53,6 +57,7 @@ class Rules:
     templates: bool = True
     fields: str | tuple[str, ...] = "auto"
     ignore_fields: tuple[str, ...] = ()
+    own_text: str = OWN_TEXT[0]
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:
@@ -64,6 +69,8 @@ class Rules:
             raise _not_accepted("threshold", self.threshold, "above 0, at most 1")
         if type(self.min_words) is not int or self.min_words < 0:
             raise _not_accepted("min_words", self.min_words, "a whole number from 0 on")
+        if self.own_text not in OWN_TEXT:
+            raise _not_accepted("own_text", self.own_text, " or ".join(OWN_TEXT))
         days = self.original_max_age_days
         if days is not None and not (_is_number(days) and days > 0):
             raise _not_accepted("original_max_age_days", days, "a number above 0, or None")
@@ -131,6 +138,7 @@ class RuleValues(TypedDict, total=False):
     templates: bool
     fields: str | tuple[str, ...]
     ignore_fields: tuple[str, ...]
+    own_text: str
 
 
 def _names(name: str, value: object) -> tuple[str, ...]:

@@ -42,6 +42,11 @@ if TYPE_CHECKING:
         standard_error as standard_error,
         unless_forged as unless_forged,
     )
+    from shingling.similarity.own_text import (
+        OwnPassage as OwnPassage,
+        own_lines as own_lines,
+        own_passage as own_passage,
+    )
 
 _MODULE_OF = {
     "Change": "diff",
@@ -51,6 +56,7 @@ _MODULE_OF = {
     "Document": "collection",
     "DocumentFrequencies": "cosines",
     "Overlap": "measures",
+    "OwnPassage": "own_text",
     "Weighting": "cosines",
     "classic_overlap": "classic",
     "compare": "comparison",
@@ -62,6 +68,8 @@ _MODULE_OF = {
     "measure_sets": "measures",
     "nearest": "measures",
     "overlap": "measures",
+    "own_lines": "own_text",
+    "own_passage": "own_text",
     "shingles": "classic",
     "standard_error": "measures",
     "unless_forged": "measures",

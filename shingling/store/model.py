@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
 from shingling.errors import PageError, require_type
 from shingling.rules.own_fields import OwnFields
-from shingling.rules.reasons import Reason
+from shingling.rules.reasons import KEEPING, Reason
 from shingling.store.urls import safe_url
 from shingling.text import PreparedText, clean
 
@@ -136,6 +136,13 @@ class SplitText:
         return self._gone is not None
 
     @property
+    def lines(self) -> list[str]:
+        """Lines that are compared: the blocks that are not template."""
+        if self._gone is None:
+            return self._text.lines
+        return [*compress(self._text.lines, (~self._gone).tolist())]
+
+    @property
     def whole(self) -> str:
         """Whole text."""
         return self._text.text
@@ -145,7 +152,7 @@ class SplitText:
         """What is compared: the blocks that are not template, or the whole text."""
         if self._gone is None:
             return self._text.text
-        return "\n".join(compress(self._text.lines, (~self._gone).tolist()))
+        return "\n".join(self.lines)
 
     @cached_property
     def template(self) -> tuple[str, ...]:
@@ -184,7 +191,7 @@ class Verdict:
     Args:
         status: one of `STATUSES`.
         original: URL of the original that the page is a duplicate of, or None; with the reason
-            `other_fields`, that it would be a duplicate of.
+            `other_fields` or `own_text`, that it would be a duplicate of.
         resemblance: to the page that decided; for `changed` pages without an original, to what
             the page was.
         containment: shared shingles / shingles of the smaller of the two pages.
@@ -199,6 +206,8 @@ class Verdict:
             may equal another duplicate.
         fields: names of the own fields in which its item says something else than that of the
             original; with the reason `other_fields`, those that count.
+        own_text: passage of its text that an original on its site does not have, and what stands
+            there in that one ("": nothing); with the reason `own_text`, for which it is kept.
         candidates: stored pages that were looked at.
         threshold: resemblance that a near-duplicate has at least; None if the method asks for
             none.
@@ -215,6 +224,7 @@ class Verdict:
     contains: str | None = None
     compared_with: str | None = None
     fields: tuple[str, ...] = ()
+    own_text: tuple[str, str] | None = field(default=None, compare=False)
     template: float | None = field(default=None, compare=False)
     threshold: float | None = field(default=None, compare=False)
     candidates: int = field(default=0, compare=False)
@@ -222,7 +232,7 @@ class Verdict:
     @property
     def is_duplicate(self) -> bool:
         """Whether the page is a duplicate of another page, and says nothing else than it."""
-        return self.original is not None and self.reason != Reason.OTHER_FIELDS
+        return self.original is not None and self.reason not in KEEPING
 
     def as_dict(self) -> dict[str, Any]:
         """Verdict as the result field of an item shows it."""

@@ -14,6 +14,7 @@ from shingling.text.canonical import (
 )
 from shingling.text.folding import fold
 from shingling.text.prepared import (
+    LINK_MARK,
     PARAGRAPH_CHARACTERS,
     PreparedText,
     pack,
@@ -32,6 +33,7 @@ from shingling.text.titles import (
 from shingling.text.words import canonical_words, fold_words, join_words
 
 __all__ = [
+    "LINK_MARK",
     "PARAGRAPH_CHARACTERS",
     "PARTS_OF_SPEECH",
     "UNSPACED",

@@ -31,6 +31,9 @@ _LETTER = re.compile(r"[^\W\d_]")
 MAX_BLOCKS = 1 << 16
 """Blocks of a text. The last one is all that is left, however many lines it has."""
 
+LINK_MARK = "\N{INVISIBLE SEPARATOR}"
+"""At the end of a line of a main text that is one link and nothing else; no word has it."""
+
 PARAGRAPH_CHARACTERS = 100
 """From which on a block is a paragraph."""
 

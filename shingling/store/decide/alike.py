@@ -1,9 +1,9 @@
 """Which of its candidates a page is a duplicate of: by measures, and by titles.
 
-On one site, another title is strong evidence for another document: two pages of a reference
-manual differ in little else. Only a long text says more than its title, which may be an edited
-headline. On any site, a text in which the titles do not stand is not what these pages are about: it
-is a notice, a consent text or a list of other pages.
+Resemblance finds them; on one site it does not decide alone. A page that says something of its own
+there, in few words, is kept. Another title is strong evidence for another document: two pages of a
+reference manual differ in little else. On any site, a text in which the titles do not stand is not
+what these pages are about: it is a notice, a consent text or a list of other pages.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ import numpy as np
 
 from shingling.rules import METHODS
 from shingling.rules.reasons import Reason
-from shingling.similarity import nearest
+from shingling.similarity import nearest, own_lines, own_passage
 from shingling.similarity.match_rule import MAX_CANDIDATES_MEASURED, MatchRule
 from shingling.store.urls import end_alike, folders_of
 from shingling.text import (
-    differ_in_numbers_only,
     has_same_headline,
     scripts,
     split_numbering,
     title_key,
+    title_parts,
     title_share,
 )
 
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from shingling.rules.rules import Rules
+    from shingling.similarity import OwnPassage
     from shingling.store.decide.texts import Alike, Texts
     from shingling.store.index import Signed
     from shingling.store.model import Status
@@ -44,6 +45,7 @@ _S = TypeVar("_S", bound="Signed")
 
 LONG_TEXT = 200  # words from which on a text says more than its title
 LIKELY_COPY = 0.9  # resemblance from which on long texts may be copies under two headlines
+_MAX_READ = 4  # originals of a page whose texts are searched for what it says besides
 
 _LEAST_TITLE = 0.5  # share of a title, of which more stands in a text on what it names
 _LEAST_SHARE = 0.25  # of a page on another site that its piece makes up: it claims four at most
@@ -62,6 +64,7 @@ class Decision(NamedTuple):
         resemblance, containment: to its original, or the page that it was compared with.
         compared_with: the page that decided, if that is not the original.
         fields: names of the fields in which its item says something else.
+        passage: that its text has of its own, whether it counts or not; None: not looked for.
         reason, candidates, distance, contains, template: as in `Verdict`.
     """
 
@@ -71,6 +74,7 @@ class Decision(NamedTuple):
     containment: float | None = None
     compared_with: Row | None = None
     fields: Sequence[str] = ()
+    passage: OwnPassage | None = None
     reason: Reason | None = None
     candidates: int = 0
     distance: int | None = None
@@ -87,15 +91,15 @@ class Choice:
         texts: of the batch.
         rules: how pages are decided.
         reason: why one was rejected for its title.
-        without_fields: how the page would follow one but for what its item says, and the fields in
-            which that says something else.
+        kept: how the page would follow one but for what its item or its text says, with the reason.
     """
 
     row: Row
     texts: Texts
     rules: Rules
     reason: Reason | None = None
-    without_fields: Decision | None = None
+    kept: Decision | None = None
+    _read: int = 0  # originals whose texts were searched
 
     def same_text(
         self, pairs: Sequence[tuple[Row, Row]], *, only_template: bool
@@ -126,16 +130,16 @@ class Choice:
             if reason := apart(row, twin, 1.0, texts) or apart(row, original, alike, texts):
                 self.reason = reason
                 continue
-            decision = Decision("exact", original, 1.0, 1.0, None if twin is original else twin)
-            if self._says_the_same(decision):
+            found = Decision("exact", original, 1.0, 1.0, None if twin is original else twin)
+            if decision := self.if_all_is_said(found):
                 return decision
         return None
 
     def nearest(self, candidates: Sequence[Row]) -> Decision | None:
         """Follow the most alike of the candidates that the method accepts, but for other documents.
 
-        It is looked for among those whose items say what that of the page says. Of the others, one
-        tells what the page would be without its fields.
+        It is looked for among those whose items say what that of the page says, and whose texts
+        say what its text says. Of the others, one tells what the page would be without its fields.
         """
         same: list[Row] = []
         others: list[Row] = []
@@ -143,20 +147,21 @@ class Choice:
             differs = self.row.differing_fields(candidate, self.rules)
             (others if differs else same).append(candidate)
         decision = self._most_alike(same)
-        if decision is None and others:
+        if decision is None and others and self.kept is None:
             without = self._most_alike(others, any_of_them=True)
             if without is not None:
-                self._says_the_same(without)
+                self.if_all_is_said(without)
         return decision
 
     def _most_alike(self, accepted: Sequence[Row], *, any_of_them: bool = False) -> Decision | None:
-        """Follow the most alike of some originals, or one that is alike enough.
+        """Follow the most alike of some originals that say all of it, or one that is alike enough.
 
         The estimate from all minima picks whom to measure; among equals the oldest wins.
         """
         if not accepted:
             return None
         row, texts, rule = self.row, self.texts, MatchRule.by(self.rules)
+        passages: dict[int, OwnPassage | None] = {}
 
         def measure(at: int) -> Alike | None:
             other = accepted[at]
@@ -170,14 +175,23 @@ class Choice:
             if reason := apart(row, other, alike.resemblance, texts):
                 self.reason = reason
                 return None
-            return None if not rule.min_resemblance and texts.are_forged(row, other) else alike
+            if not rule.min_resemblance and texts.are_forged(row, other):
+                return None
+            if not any_of_them:
+                decision = self.if_text_is_said(Decision("near", other, *alike))
+                if decision is None:
+                    return None
+                passages[at] = decision.passage
+            return alike
 
         minima = [other.minima for other in accepted]
         ranked = nearest(row.minima, minima, rule.min_estimate, MAX_CANDIDATES_MEASURED)
         texts.load(accepted[at].id for at, _ in ranked)
         ages = [other.id for other in accepted]
         best = rule.best(ranked, ages, measure, any_of_them=any_of_them)
-        return None if best is None else Decision("near", accepted[best[0]], *best[1])
+        if best is None:
+            return None
+        return Decision("near", accepted[best[0]], *best[1], passage=passages.get(best[0]))
 
     def whole(self, others: Sequence[Row]) -> tuple[Decision | None, str | None]:
         """Follow the original that the page is a piece of; find the URL of one that it contains.
@@ -202,29 +216,74 @@ class Choice:
                 contains = max(contains, (both.containment, other.url), key=itemgetter(0))
             elif reason := apart(row, other, both.containment, self.texts):
                 self.reason = reason
-            else:
-                decision = Decision("near", other, both.resemblance, both.containment)
-                if self._says_the_same(decision) and both.containment > most:
+            elif both.containment > most:
+                found = Decision("near", other, both.resemblance, both.containment)
+                if decision := self.if_all_is_said(found):
                     piece, most = decision, both.containment
         return piece, contains[1] if piece is None else None
 
-    def _says_the_same(self, decision: Decision) -> bool:
-        """Whether the item of the page says what that of its original says; if not, note it."""
+    def if_all_is_said(self, decision: Decision) -> Decision | None:
+        """Take a decision if the original says all that the item and its text say."""
         assert decision.original is not None
         fields = self.row.differing_fields(decision.original, self.rules)
-        if fields and self.without_fields is None:
-            self.without_fields = decision._replace(fields=fields)
-        return not fields
+        if not fields:
+            return self.if_text_is_said(decision)
+        self._keep(decision._replace(fields=fields, reason=Reason.OTHER_FIELDS))
+        return None
+
+    def if_text_is_said(self, decision: Decision) -> Decision | None:
+        """Take a decision if the original says all that the text says; with what differs."""
+        other, mode = decision.original, self.rules.own_text
+        assert other is not None
+        if self.row.site != other.site or mode == "ignore":
+            return decision
+        self._read += 1
+        passage = None
+        if self._read <= _MAX_READ:
+            passage = self._own_passage(other, strict=mode == "strict")
+            if passage is None or not passage.counts:
+                return decision._replace(passage=passage)
+        self._keep(decision._replace(passage=passage, reason=Reason.OWN_TEXT))
+        return None
+
+    def _own_passage(self, other: Row, *, strict: bool) -> OwnPassage | None:
+        """Find what the text says that another one of its site does not.
+
+        Under another title, any line counts; if titles count as the same, so do headlines.
+        """
+        row, texts, min_words = self.row, self.texts, self.rules.min_words
+        both = texts.lines(row, other, min_words)
+        if both is None:
+            return None
+        lines, others = both
+        if (row.title or "") == (other.title or ""):
+            return own_passage(lines, others, min_words, strict=strict)
+        if _have_one_title(row, other, texts) is False and not _are_renamed(row, other, texts):
+            return own_passage(lines, others, min_words, strict=True)
+        headlines = {title_key(row.title or ""), *title_parts(row.title or "")}
+        lines = [line for line in lines if title_key(line) not in headlines]
+        return own_passage(lines, others, min_words, strict=strict)
+
+    def as_original(self) -> Decision:
+        """Decision by which the page follows no other one."""
+        if self.kept is None:
+            return Decision("new", reason=self.reason)
+        compared = self.kept.compared_with or self.kept.original
+        return self.kept._replace(original=None, compared_with=compared)
+
+    def _keep(self, decision: Decision) -> None:
+        """Note how the page would be decided but for what it says; the most alike one counts."""
+        if self.kept is None or (decision.resemblance or 0) > (self.kept.resemblance or 0):
+            self.kept = decision
 
 
 def apart(row: Row, other: Row, alike: float, texts: Texts) -> Reason | None:
     """Why two pages are two documents by their titles, however alike they are; None if one.
 
-    On one site, pages with other titles are one only if both are long, without the site's
-    template, and their texts are the same; or nearly so, and neither the texts nor the titles
-    differ in numbers and symbols alone. On any site, the titles must stand in the texts. Titles
-    that differ in numbering only are one if the texts are nearly the same, however short they
-    are.
+    On one site, pages with other titles are one if they may be copies under two headlines: both
+    are long, without the site's template, and nearly the same; or if the other one says all that
+    this one does, its headline included. On any site, the titles must stand in the texts. Titles
+    that differ in numbering only are one if the texts are nearly the same, however short they are.
 
     Args:
         row: one of them.
@@ -242,13 +301,9 @@ def apart(row: Row, other: Row, alike: float, texts: Texts) -> Reason | None:
     if row.site == other.site:
         if alike >= _SAME_PAGE and _are_renamed(row, other, texts):
             return None
-        if min(_words_left(row, texts), _words_left(other, texts)) < LONG_TEXT:
+        is_long = min(_words_left(row, texts), _words_left(other, texts)) >= LONG_TEXT
+        if not (is_long and alike >= LIKELY_COPY) and not _is_all_said(row, other, texts):
             return Reason.OTHER_TITLE
-        if row.text_hash != other.text_hash:
-            if alike < LIKELY_COPY or differ_in_numbers_only(*titles):
-                return Reason.OTHER_TITLE
-            if first and second and differ_in_numbers_only(first.text, second.text):
-                return Reason.OTHER_TITLE
     if first is None or second is None:
         return None
     shown = first.text, second.text
@@ -257,6 +312,15 @@ def apart(row: Row, other: Row, alike: float, texts: Texts) -> Reason | None:
     if _is_about(titles[0], shown[1]) and _is_about(titles[1], shown[0]):
         return None
     return Reason.TITLE_NOT_IN_TEXT
+
+
+def _is_all_said(row: Row, other: Row, texts: Texts) -> bool:
+    """Whether another page has every line of a page, and its headline as a line."""
+    both = texts.lines(row, other, 0)
+    if both is None:
+        return False
+    headline = next(iter(title_parts(row.title or "")), 0)
+    return headline in map(title_key, both[1]) and not own_lines(*both)
 
 
 def _is_about(title: str, text: str) -> bool:

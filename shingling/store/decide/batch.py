@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from shingling.rules.own_fields import OwnFields
+from shingling.rules.reasons import Reason
 from shingling.store.decide.groups import Groups
 from shingling.store.decide.page_cache import PageCache
 from shingling.store.decide.reviews import Reviews
@@ -119,7 +120,14 @@ class Batch:
     def _is_to_be_decided(self, row: Row | None, signature: Signature) -> bool:
         if row is None or row.text_hash != signature.text_hash:
             return True
-        return row.rules_id != self.rules_id
+        return self.is_to_be_decided(row)
+
+    def is_to_be_decided(self, row: Row) -> bool:
+        """Whether a page is decided again that has the text that it had.
+
+        What was of its own may be template by now.
+        """
+        return row.rules_id != self.rules_id or row.reason == Reason.OWN_TEXT
 
     def read_again_for(self, rows: Sequence[Row]) -> None:
         """Read all rows that stored pages, which are in no group, can meet."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from shingling.rules import METHODS
 from shingling.rules.own_fields import said_otherwise
-from shingling.rules.reasons import Reason
+from shingling.rules.reasons import KEEPING, Reason
 from shingling.similarity import distance as simhash_distance, nearest
 from shingling.store.decide.alike import (
     Choice,
@@ -105,12 +105,13 @@ def _unchanged(row: Row, last_run: int | None, now: int, batch: Batch) -> Verdic
     """Decide a page that has the text that it had: again, if something else has changed."""
     original = batch.groups.original(row)
     status: Status = "unchanged"
+    has_new_rules = row.rules_id != batch.rules_id
     decision = _standing(row, original, batch)
     if original is not row and _is_gone(original, last_run, batch):
         decision = batch.groups.make_original(row, decision, Reason.ORIGINAL_MISSING)
-    elif row.rules_id != batch.rules_id:
+    elif batch.is_to_be_decided(row):
         members = batch.groups.detach(row)
-        decision = _decide_again(row, original, now, batch)
+        decision = _decide_again(row, original, now, batch, has_new_rules=has_new_rules)
         if decision.original is None:
             batch.groups.regroup(members, (), [row])
         if decision.original not in (None, original):
@@ -166,12 +167,19 @@ def _standing(row: Row, original: Row, batch: Batch) -> Decision:
     return Decision("new", reason=row.reason, fields=fields)
 
 
-def _decide_again(row: Row, original: Row, now: int, batch: Batch) -> Decision:
+def _decide_again(
+    row: Row, original: Row, now: int, batch: Batch, *, has_new_rules: bool
+) -> Decision:
     """Decide a page again that was decided by other rules, as in a store that begins with these.
 
     What was decided by these rules counts; and if that has no original for it, the one that it had.
+    A page that was kept for its text meets the pages that it has met before.
     """
-    decision = place(row, now, batch, counts=lambda other: other.rules_id == batch.rules_id)
+
+    def counts(other: Row) -> bool:
+        return other.rules_id == batch.rules_id if has_new_rules else other.id < row.id
+
+    decision = place(row, now, batch, counts=counts)
     if decision.original is None and original is not row:
         decision = place(row, now, batch, counts=lambda other: other is original)
     return decision
@@ -186,11 +194,11 @@ def _verdict(
         batch.decided[row.id] = row
     compared = batch.pages.compared_with(row)
     original = decision.original
-    follows = original is not None and decision.reason != Reason.OTHER_FIELDS
+    follows = original is not None and decision.reason not in KEEPING
     if original is not None and follows and original.rules_id != batch.rules_id:
         original.rules_id = batch.rules_id  # it is an original by these rules, as it comes out
         batch.groups.note([original])
-    if original is None and decision.fields and compared is not None:
+    if original is None and decision.reason in KEEPING and compared is not None:
         original = batch.groups.original(compared)
     differing = decision.fields
     if original is not None and not differing:
@@ -207,6 +215,7 @@ def _verdict(
         contains=decision.contains,
         compared_with=None if compared is None or compared is original else compared.url,
         fields=tuple(differing),
+        own_text=None if decision.passage is None else decision.passage[:2],
         template=decision.template,
         candidates=decision.candidates,
         threshold=batch.rules.least_resemblance,
@@ -361,7 +370,7 @@ def _nearest_candidate(case: _Case) -> Decision | None:
 
 def _nothing_but_template(case: _Case) -> Decision | None:
     """Skip a page that only shows what its site has on many pages."""
-    if not case.is_template:
+    if not case.is_template or case.choice.kept is not None:
         return None
     return Decision("skipped", reason=Reason.TEMPLATE, candidates=len(case.looked_at))
 
@@ -380,13 +389,5 @@ def _piece(case: _Case) -> Decision | None:
 
 def _new(case: _Case) -> Decision:
     """5. It is like no other page: an original."""
-    count, other = len(case.looked_at), case.choice.without_fields
-    if other is not None:
-        return other._replace(
-            original=None,
-            compared_with=other.compared_with or other.original,
-            reason=Reason.OTHER_FIELDS,
-            candidates=count,
-            contains=case.contains,
-        )
-    return Decision("new", reason=case.choice.reason, candidates=count, contains=case.contains)
+    made = case.choice.as_original()
+    return made._replace(candidates=len(case.looked_at), contains=case.contains)

@@ -205,6 +205,7 @@ class Groups:
             if other.id not in undecided and other.id not in leaving
         ]
         excluded |= {original.id for original in reviewed if original.id in leaving}
+        choice = Choice(row, self._texts, self._rules)
         for original in reviewed:
             if original is not row and original.id not in excluded:
                 return self.by_review(row, original)
@@ -212,16 +213,21 @@ class Groups:
             is_other = original.text_hash != row.text_hash or original.id in excluded
             if is_other or apart(row, original, 1.0, self._texts):
                 continue
-            if not row.differing_fields(original, self._rules):
-                return Decision("exact", original, 1.0, 1.0)
-        return self._nearest(row, originals, minima, excluded) or Decision(
-            "skipped" if row.words < self._rules.min_words else "new"
-        )
+            if decision := choice.if_all_is_said(Decision("exact", original, 1.0, 1.0)):
+                return decision
+        decision = self._nearest(choice, originals, minima, excluded)
+        if decision is None and row.words < self._rules.min_words:
+            return Decision("skipped")
+        return decision or choice.as_original()
 
     def _nearest(
-        self, row: Row, originals: Sequence[Row], minima: Minima, excluded: Collection[int]
+        self,
+        choice: Choice,
+        originals: Sequence[Row],
+        minima: Minima,
+        excluded: Collection[int],
     ) -> Decision | None:
-        rules = self._rules
+        row, rules = choice.row, self._rules
         if not rules.finds_near:
             return None
         eligible = [
@@ -234,7 +240,6 @@ class Groups:
         likely = [
             originals[at] for at, one in zip(eligible, estimates, strict=True) if one >= enough
         ]
-        choice = Choice(row, self._texts, rules)
         decision = choice.nearest(likely)
         if decision is None and rules.containment is not None:
             wholes = sorted((originals[at] for at in eligible), key=lambda one: -one.words)

@@ -7,10 +7,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from shingling.similarity import Overlap, estimated_containment, overlap, unless_forged
+from shingling.similarity import (
+    Overlap,
+    estimated_containment,
+    overlap,
+    unless_forged,
+)
 from shingling.sketch import fingerprint_set, shingle_text
 from shingling.store.index import keys_of_sample
 from shingling.store.known import read_texts
+from shingling.store.model import SplitText
 from shingling.text import PreparedText, title_parts
 
 if TYPE_CHECKING:
@@ -20,7 +26,6 @@ if TYPE_CHECKING:
 
     from shingling.arrays import Fingerprints
     from shingling.sketch import Scheme
-    from shingling.store.model import SplitText
     from shingling.store.schema.rows import Row
     from shingling.store.templates import Templates
 
@@ -112,6 +117,23 @@ class Texts:
         if known is None or known[0] is not main_text or known[1] != site.number:
             known = self._splits[row.id] = main_text, site.number, site.split(main_text)
         return known[2]
+
+    def split_or_whole(self, row: Row) -> SplitText | None:
+        """Text of a page, split if templates are left out; None if it is not kept."""
+        main_text = self.of(row)
+        return None if main_text is None else self.split(row) or SplitText(main_text)
+
+    def lines(self, a: Row, b: Row, min_words: int) -> tuple[list[str], list[str]] | None:
+        """Lines of two pages of a site without its template; None if texts are not kept.
+
+        If too little is left of the first one, its whole text and that of the second one.
+        """
+        first, second = self.split_or_whole(a), self.split_or_whole(b)
+        if first is None or second is None:
+            return None
+        if first.is_only_template(a.words, min_words, self.scheme.canonical):
+            first, second = SplitText(first.whole), SplitText(second.whole)
+        return first.lines, second.lines
 
     def blocks(self, row: Row) -> list[int]:
         """Keys of the blocks of a page's text; none if it is not kept."""

@@ -90,6 +90,8 @@ def test_pages_that_share_less_than_the_containment_are_originals(store: Store) 
     assert [(v.status, v.contains) for v in verdicts] == [("new", None), ("new", None)]
     store.admin.forget([half.url])
     [verdict] = store.check([half], rules=Rules(containment=0.4))
+    assert (verdict.status, verdict.reason) == ("near", "own_text")
+    [verdict] = store.check([half], rules=Rules(containment=0.4, own_text="ignore"))
     assert (verdict.status, verdict.reason) == ("near", "piece")
 
 

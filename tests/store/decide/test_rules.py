@@ -85,10 +85,10 @@ def test_a_call_may_say_otherwise(file: Path) -> None:
 
 
 def test_upkeep_follows_the_rules_of_the_open_store(file: Path) -> None:
-    with Store.open(url_of(file), threshold=0.6) as store:
+    with Store.open(url_of(file), threshold=0.6, own_text="ignore") as store:
         others = [text(ending(BASE, number, 20)) for number in range(3)]
         assert statuses(store, A, *others) == ["new", "near", "near", "near"]
-    with Store.open(url_of(file), threshold=0.9) as store:
+    with Store.open(url_of(file), threshold=0.9, own_text="ignore") as store:
         assert store.admin.redecide(dry_run=True).to_original == 3
         index = store.status().index
         assert store.admin.rebuild() != index

@@ -189,7 +189,7 @@ def test_copies_within_a_site_are_found_and_make_no_template_of_their_paragraphs
         ]
         assert {*statuses(check(store, others, size=5))} <= {"new"}
         body = article(f"body {number}")
-        extra = lines(f"extra {number}", 1)
+        extra = [headline(f"extra {number}")]
         copies = [
             page(site + "original", body, footer(site, around), title=first),
             page(site + "copy", body, extra, footer(site, around), title=second),

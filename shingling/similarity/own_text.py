@@ -1,0 +1,245 @@
+"""What a text says that another one, which it resembles, does not say.
+
+Both are cut into words; a number is one word with its sign and its unit. A word is said by the
+other text too if it stands in five words in a row that both have. What is left are passages of the
+text's own. It does not matter where lines end, nor in which order they come.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from itertools import chain, compress
+from os.path import commonprefix  # of any strings
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from shingling.similarity.common_runs import numbered_runs
+from shingling.text import LINK_MARK, UNSPACED, canonical_words, fold
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from shingling.arrays import Integers
+
+_RUN = 5  # words in a row by which a passage is known again
+_MAX_CHARACTERS = 200_000  # of two texts that are compared
+_MAX_PASSAGES = 200  # that are looked at
+_MAX_PLACES = 8  # of the words before and behind a passage
+_MOST_BEFORE, _EXCERPT_CHARACTERS = 24, 80  # characters of a line that are shown
+
+_START, _END = ["\n"] * _RUN, ["\f"] * _RUN  # around a text; no word has them
+_NUMBER_SIGN = "#"  # that a number begins with; no word has it
+_STAND_IN = "\N{LATIN LETTER BILABIAL CLICK}"  # for a number, while a line is cut into words
+_LETTERS = "a-zß-ʯͱ-ԯ"  # of names such as python3; lines are folded
+_SINGLE = "".join(f"{chr(low)}-{chr(high)}" for low, high in UNSPACED)
+_CURRENCY = "$€£¥¢₹₽₩₺₴₪₫฿₦₱"
+_DIGIT = re.compile(r"\d")
+# A number without unit, sign or decimals, and a few words without digits.
+_PLAIN_NUMBER = re.compile(r"\d{1,3}(?:[,'’]\d{3})*+|\d++")
+_LABEL = re.compile(r"(?:[^\s\d]++\s*+){1,5}+")
+# A name, with the digits in it, or a number, which is a group: sign, digits and separators, unit.
+_NAME_OR_NUMBER = re.compile(
+    rf"[{_LETTERS}_](?:-*+[{_LETTERS}\d_])*+(?:(?<=\d)\.\d+)*+"
+    rf"|((?:(?<!\S)[-+−±~≈<>≤≥]\ ?|[{_CURRENCY}]\ ?)*+\d(?:[-.,:/'’×·]*+[{_LETTERS}\d])*+"
+    rf"(?:\ ?(?:[%‰°{_CURRENCY}]+[{_LETTERS}]?|[{_SINGLE}]|[^\W\d_{_SINGLE}]++))?+)"
+)
+
+
+class OwnPassage(NamedTuple):
+    """A passage that a text has of its own.
+
+    Args:
+        line: that it stands in, cut.
+        other: the line that stands there in the other text, cut; "" if nothing does.
+        counts: whether it says something of its own, and not only the same in other words.
+    """
+
+    line: str
+    other: str
+    counts: bool
+
+
+def own_passage(
+    lines: Sequence[str], others: Sequence[str], min_words: int, *, strict: bool = False
+) -> OwnPassage | None:
+    """Find what a text says that another one does not.
+
+    It counts if it is another number in the place of one, in words that are mostly the same, or a
+    number more in a line that the other text has; or if passages of five words and more hold
+    `min_words` together. Lines that are links alone say nothing, nor does a number alone on its
+    line, which is a counter, unless a label is in the line before. Only lines that differ are
+    compared; if they are too long, the first one counts. Time grows linearly with the texts,
+    sorting apart.
+
+    Args:
+        lines: of the text.
+        others: lines of the other one.
+        min_words: words of its own that count.
+        strict: whether any line that the other text does not have counts.
+
+    Returns:
+        The passage that counts, or else the first one; None if the text has none.
+    """
+    differing = own_lines(lines, others, folded=strict)
+    if not differing:
+        return None
+    found: OwnPassage | None = OwnPassage(_cut(differing[0]), "", counts=True)
+    mine, theirs = _around_differences(lines, others), others
+    if sum(map(len, mine)) + sum(map(len, theirs)) <= _MAX_CHARACTERS:
+        found = _Comparison(mine, theirs).passage(min_words) or (found if strict else None)
+    return found._replace(counts=True) if found and strict else found
+
+
+def own_lines(lines: Sequence[str], others: Sequence[str], *, folded: bool = True) -> list[str]:
+    """Lines of a text that another one does not have, but for links alone.
+
+    Args:
+        lines: of the text.
+        others: lines of the other one.
+        folded: whether case, white space and forms of letters do not count.
+    """
+    known = {*others}
+    found = [line for line in lines if line not in known and not line.endswith(LINK_MARK)]
+    if found and folded:
+        known = {*map(_folded, others)}
+        found = [line for line in found if _folded(line) not in known]
+    return found
+
+
+def _around_differences(lines: Sequence[str], others: Sequence[str]) -> list[str]:
+    """Lines of a text that another one does not have, each with the lines before and behind it."""
+    known = {*others}
+    differs = np.array([False, *(line not in known for line in lines), False])
+    return [*compress(lines, (differs[:-2] | differs[1:-1] | differs[2:]).tolist())]
+
+
+class _Comparison:
+    """Two texts, and which words of the first one the second one says too.
+
+    Args:
+        lines: of the first one.
+        others: of the second one.
+    """
+
+    def __init__(self, lines: Sequence[str], others: Sequence[str]) -> None:
+        self._lines, self._others = lines, others
+        self._words, self._line_of = _words(lines)
+        self._other_words, self._other_line_of = _words(others)
+        self._runs, self._other_runs = numbered_runs(self._words, self._other_words, _RUN)
+        begins = np.flatnonzero(np.isin(self._runs, self._other_runs))
+        is_said = np.zeros(len(self._words), np.bool_)
+        for step in range(_RUN):
+            is_said[begins + step] = True
+        says_nothing = [
+            line.endswith(LINK_MARK) or _is_counter(line, before)
+            for line, before in zip(lines, ["", *lines[:-1]], strict=True)
+        ]
+        self._is_said = is_said | np.array([*says_nothing, True])[self._line_of]
+
+    def passage(self, min_words: int) -> OwnPassage | None:
+        """Passage that counts, or else the first one."""
+        edges = np.flatnonzero(np.diff(self._is_said)) + 1
+        passages = edges.reshape(-1, 2).tolist()
+        for start, end in passages[:_MAX_PASSAGES]:
+            if self._has_other_number(start, end):
+                return self._shown(start, end, counts=True)
+        long = [(end - start, start, end) for start, end in passages if end - start >= _RUN]
+        if sum(size for size, _, _ in long) >= max(min_words, 1):
+            return self._shown(*max(long)[1:], counts=True)
+        counts = len(passages) > _MAX_PASSAGES  # too many to be looked at
+        return self._shown(*passages[0], counts=counts) if passages else None
+
+    def _shown(self, start: int, end: int, *, counts: bool) -> OwnPassage:
+        low, high = self._place(start, end)
+        line = self._lines[self._line_of[start]]
+        other = self._others[self._other_line_of[low]] if low < high else ""
+        return OwnPassage(_cut(line, other), _cut(other, line), counts)
+
+    def _place(self, start: int, end: int) -> tuple[int, int]:
+        """Where the words of the second text stand that a passage is in the place of."""
+        before, behind = (
+            np.flatnonzero(self._other_runs == self._runs[at])[:_MAX_PLACES].tolist()
+            for at in (start - _RUN, end)
+        )
+        between = [
+            (high - low - _RUN, low + _RUN, high)
+            for low in before
+            for high in behind
+            if low + _RUN <= high
+        ]
+        size, low, high = min(between, default=(0, 0, 0))
+        return (low, high) if size <= 4 * (end - start + _RUN) else (0, 0)
+
+    def _has_other_number(self, start: int, end: int) -> bool:
+        """Whether a passage has a number that does not stand in its place in the second text."""
+        low, high = self._place(start, end)
+        (numbers, words), (other_numbers, other_words) = map(
+            _sorted, (self._words[start:end], self._other_words[low:high])
+        )
+        others = iter(other_numbers)
+        if all(any(_are_same(number, other) for other in others) for number in numbers):
+            return False  # they stand there, in this order
+        if other_numbers and 2 * (words & other_words).total() >= words.total():
+            return True
+        here = np.isin(self._line_of, self._line_of[start:end])
+        return bool(2 * self._is_said[here].sum() >= here.sum())
+
+
+def _words(lines: Sequence[str]) -> tuple[list[str], Integers]:
+    """Words of a text, and the number of the line of each; its ends have the line -1."""
+    of_lines = [*map(_words_of, lines)]
+    sizes = [_RUN, *map(len, of_lines), _RUN]
+    line_of = np.repeat([-1, *range(len(lines)), -1], sizes)
+    return [*_START, *chain.from_iterable(of_lines), *_END], line_of
+
+
+def _words_of(line: str) -> list[str]:
+    """Cut a line into words, each of its numbers being one."""
+    folded = fold(line)
+    if not _DIGIT.search(folded):
+        return canonical_words(folded)
+    numbers: list[str] = []
+
+    def stand_in(found: re.Match[str]) -> str:
+        if found[1] is None:
+            return found[0]
+        numbers.append(_NUMBER_SIGN + "".join(found[1].split()))
+        return f" {_STAND_IN} "
+
+    masked = _NAME_OR_NUMBER.sub(stand_in, folded.replace(_STAND_IN, " "))
+    found = iter(numbers)
+    return [next(found) if word == _STAND_IN else word for word in canonical_words(masked)]
+
+
+def _sorted(words: Sequence[str]) -> tuple[list[str], Counter[str]]:
+    """Sort words into numbers and others."""
+    numbers = [word for word in words if word.startswith(_NUMBER_SIGN)]
+    return numbers, Counter(words) - Counter(numbers)
+
+
+def _are_same(number: str, other: str) -> bool:
+    """Whether two numbers are the same, and one has no unit or both have the same."""
+    shorter, longer = sorted((number, other), key=len)
+    return longer.startswith(shorter) and not _DIGIT.search(longer, len(shorter))
+
+
+def _is_counter(line: str, before: str) -> bool:
+    """Whether a line is a number, and the line before it is no label of it."""
+    if _PLAIN_NUMBER.fullmatch(line.strip()) is None:
+        return False
+    return not _LABEL.fullmatch(before.strip())
+
+
+def _folded(line: str) -> str:
+    return " ".join(fold(line).split())
+
+
+def _cut(line: str, other: str = "") -> str:
+    """Cut a line around the first word in which it differs from another one."""
+    differs = line.rfind(" ", 0, len(commonprefix([line, other])) + 1) + 1  # noqa: RUF071 (no paths)
+    start = line.rfind(" ", 0, max(differs - _MOST_BEFORE, 0)) + 1
+    shown = line[start : start + _EXCERPT_CHARACTERS]
+    more = " …" if start + len(shown) < len(line) else ""
+    return ("… " if start else "") + " ".join(shown.split()) + more
