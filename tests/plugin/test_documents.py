@@ -65,6 +65,28 @@ def test_an_item_stands_for_its_page_for_a_list_or_for_itself() -> None:
     assert own == Document(Kind.ITEM, None, source=PAGE, html=b"<p>text")
 
 
+@pytest.mark.parametrize("title", ["Blue kettle", ["Blue kettle"], b"Blue kettle"])
+def test_the_only_item_of_a_page_brings_its_title_to_it(title: Any) -> None:
+    page = Document(Kind.PAGE, PAGE, title="Blue kettle")
+    assert document_of({"title": title}) == page
+    assert document_of({"url": PAGE, "title": title}) == page
+    other = document_of({"url": "/other", "title": title})
+    assert isinstance(other, Document)
+    assert (other.canonical, other.title) == ("https://example.com/other", "Blue kettle")
+    assert document_of({"title": title}, only=False) == Document(Kind.LIST, PAGE)
+
+
+@pytest.mark.parametrize("title", [5, {"en": "Blue kettle"}, "!?", object(), True])
+@pytest.mark.parametrize("text", [None, TEXT])
+def test_what_is_no_title_is_data_of_its_item(title: Any, text: str | None) -> None:
+    source = Source(response(), is_only_item=True)
+    document = choose_document({"title": title, "text": text}, source, SETTINGS, set())
+    assert isinstance(document, Document)
+    assert document.title is None
+    assert document.own_fields is not None
+    assert document.own_fields.has_data
+
+
 def test_an_item_with_text_is_a_document_of_its_own() -> None:
     own = document_of({"url": "/other", "text": TEXT, "title": "Its title"})
     url = "https://example.com/other"

@@ -7,9 +7,10 @@ A verdict is on a *document*, and an item is dropped only for its own document:
    URL of its own that no item before it had; else the URL of the response with a hash of the text
    behind `#`. Its title is the item's, or else the page's.
 2. The only item of a response, without content of its own, stands for the page, if its URL is the
-   page's. If it is not, the item is kept, and skipped with the reason `url_mismatch`.
+   page's, and gives it its title. If its URL is not the page's, the item is kept, and skipped with
+   the reason `url_mismatch`.
 3. Several items of one response without content of their own are tagged with the verdict on the
-   page. They are dropped only with `DEDUP_MULTI_ITEM_PAGES = "drop"`.
+   page, whose title is its own. They are dropped only with `DEDUP_MULTI_ITEM_PAGES = "drop"`.
 4. Documents of one response are never duplicates of each other, nor of its page.
 5. An item that its request has carried, without content of its own and without the URL of the
    response, was begun elsewhere: it is kept, with the reason `url_mismatch`.
@@ -37,7 +38,7 @@ from shingling.rules.values import own_fields
 from shingling.similarity import overlap
 from shingling.sketch import fingerprint_set
 from shingling.store.urls import MAX_URL_CHARS, safe_url
-from shingling.text import bounded
+from shingling.text import bounded, title_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -125,6 +126,9 @@ def choose_document(
     if isinstance(chosen, Reason) or chosen.kind is Kind.LIST:
         return chosen
     others = {*settings.read_fields, settings.result_field}
+    title = settings.title_field, adapter.get(settings.title_field)
+    if own.title is None:  # what cannot be read as a title is data
+        others.discard(settings.title_field)
     values = [(name, adapter[name]) for name in adapter if name not in others]
     urls = [chosen.url] if chosen.url else []
     if response is not None:
@@ -133,7 +137,7 @@ def choose_document(
     digests = own_fields(
         values,
         urls,
-        title=None if is_document else (settings.title_field, adapter.get(settings.title_field)),
+        title=None if is_document or own.title is None else title,
         is_document=is_document,
         began=began,
         arrived=None if source is None else source.arrived,
@@ -208,8 +212,8 @@ def _of_response(
     if not source.is_only_item:
         return Document(Kind.LIST, response.url)
     if url is None or has_its_url:
-        return Document(Kind.PAGE, url or response.url)
-    return Document(Kind.PAGE, url, canonical=url)
+        return Document(Kind.PAGE, url or response.url, title=own.title)
+    return Document(Kind.PAGE, url, title=own.title, canonical=url)
 
 
 def _url(value: Any) -> str | None:
@@ -225,8 +229,9 @@ def _url(value: Any) -> str | None:
 
 
 def _title(value: Any) -> str | None:
-    title = _text(value)
-    return None if title is None else title[:_MAX_TITLE_CHARS]
+    """Title of a field; None if it has no words that titles are compared by."""
+    title = (_text(value) or "")[:_MAX_TITLE_CHARS]
+    return title if title_key(title) else None
 
 
 def _first(read: Callable[[Any], Any], adapter: ItemAdapter, names: Iterable[str]) -> Any:

@@ -117,14 +117,14 @@ class DocumentExtractor:
             if declared is None or not is_same_page(declared, document.canonical):
                 return Reason.URL_MISMATCH
         body = await self._body(document, response)
-        extraction, own = body.extraction, document.own_fields
+        extraction, own, key = body.extraction, document.own_fields, body.new_key
         texts: Sequence[str] = ()
         if document.strings and extraction.text is not None:
             texts = text_fields(document.strings, extraction.text, self._extractor.scheme)
         if own is not None and texts:
             own = own.as_document(texts)
-        if document.kind is Kind.ITEM and response is not None:
-            extraction = await self._with_head(extraction, document, response)
+        if document.title is None or "title" in self._settings.fill_fields:
+            extraction = await self._with_head(extraction, response)
         url = document.url
         if url is None:
             assert response is not None
@@ -140,8 +140,7 @@ class DocumentExtractor:
             source=document.source,
             scope=self._scope(url),
             reason=extraction.reason,
-            # What the store knows of a body is what was extracted from it: not the item's title.
-            body_key=body.new_key if document.title is None else None,
+            body_key=key and (key if document.title is None else _without_title(key)),
             fields=own,
             learns_template=document.kind is not Kind.ITEM
             or response is None
@@ -154,7 +153,8 @@ class DocumentExtractor:
         fetched = fetched_page(response)
         if fetched is None or len(fetched.body) > self._settings.max_bytes:
             return None
-        return (await self._shared_body(fetched, response.url, response)).extraction
+        body = await self._shared_body(fetched, response.url, response)
+        return await self._with_head(body.extraction, response)
 
     async def main_text(
         self, document: Document, response: Response | None, extraction: Extraction
@@ -227,7 +227,8 @@ class DocumentExtractor:
             if page is not None and page.signature is not None:
                 self._known_bodies += 1
                 is_kept = (page.url, page.scope) == (safe_url(url), self._scope(url))
-                return Body(_extraction_of(page), None if is_kept else key)
+                known = page if page.body_key == key else replace(page, title=None)
+                return Body(_extraction_of(known), None if is_kept else key)
         try:
             extraction = await self.pool.extract(fetched)
         except ExtractionError as error:
@@ -240,18 +241,16 @@ class DocumentExtractor:
         Raises:
             StoreError: the database failed.
         """
-        self._keys.add(key)
+        self._keys |= {key, _without_title(key)}
         async with self._reading:
             if key in self._keys:
                 keys, self._keys, self._known = self._keys, set(), {}
                 self._known = await self._store.run(partial(pages_by_body, keys=keys))
-            return self._known.get(key)
+            return self._known.get(key) or self._known.get(_without_title(key))
 
-    async def _with_head(
-        self, extraction: Extraction, document: Document, response: Response
-    ) -> Extraction:
-        """Add the title and language of the page to the text of an item that has no title."""
-        if document.title is not None or extraction.title:
+    async def _with_head(self, extraction: Extraction, response: Response | None) -> Extraction:
+        """Add the title and language of the page to an extraction without title."""
+        if extraction.title or extraction.signature is None or response is None:
             return extraction
         head = await self._head(response)
         return replace(extraction, title=head.title, language=extraction.language or head.language)
@@ -305,6 +304,11 @@ def fetched_page(response: Response) -> Fetched | None:
         return None
     encoding = http_content_type_encoding(header.decode("latin-1"))
     return Fetched(response.body, is_html=True, url=response.url, encoding=encoding)
+
+
+def _without_title(key: bytes) -> bytes:
+    """Key of a body that the store keeps with the title of an item, not with that of the page."""
+    return key[::-1]
 
 
 def _extraction_of(page: Page) -> Extraction:
