@@ -85,11 +85,16 @@ def own_passage(
     differing = own_lines(lines, others, folded=strict)
     if not differing:
         return None
-    found: OwnPassage | None = OwnPassage(_cut(differing[0]), "", counts=True)
-    mine, theirs = _around_differences(lines, others), others
-    if sum(map(len, mine)) + sum(map(len, theirs)) <= _MAX_CHARACTERS:
-        found = _Comparison(mine, theirs).passage(min_words) or (found if strict else None)
-    return found._replace(counts=True) if found and strict else found
+    first = OwnPassage(_cut(differing[0]), "", counts=True)
+    found: OwnPassage | None = first
+    mine = _around_differences(lines, others)
+    # What differs is mostly said in the lines that differ, and these are few.
+    for theirs in (_around_differences(others, lines), others):
+        if found is None or not found.counts:
+            break
+        if sum(map(len, mine)) + sum(map(len, theirs)) <= _MAX_CHARACTERS:
+            found = _Comparison(mine, theirs).passage(min_words)
+    return (found or first)._replace(counts=True) if strict else found
 
 
 def own_lines(lines: Sequence[str], others: Sequence[str], *, folded: bool = True) -> list[str]:
@@ -109,10 +114,13 @@ def own_lines(lines: Sequence[str], others: Sequence[str], *, folded: bool = Tru
 
 
 def _around_differences(lines: Sequence[str], others: Sequence[str]) -> list[str]:
-    """Lines of a text that another one does not have, each with the lines before and behind it."""
+    """Lines of a text that another one does not have, and five lines before and behind each."""
+    if not lines:
+        return []
     known = {*others}
-    differs = np.array([False, *(line not in known for line in lines), False])
-    return [*compress(lines, (differs[:-2] | differs[1:-1] | differs[2:]).tolist())]
+    differs = np.array([line not in known for line in lines])
+    near = np.convolve(differs, np.ones(2 * _RUN + 1))[_RUN : _RUN + len(lines)] > 0
+    return [*compress(lines, near.tolist())]
 
 
 class _Comparison:

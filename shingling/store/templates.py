@@ -28,7 +28,7 @@ from sqlalchemy import bindparam, delete, insert
 from shingling.store.model import SplitText
 from shingling.store.schema.tables import select_in, site_blocks
 from shingling.store.urls import site_of
-from shingling.text import PARAGRAPH_CHARACTERS, title_key, title_parts
+from shingling.text import PARAGRAPH_CHARACTERS, possible_names, title_key, title_parts
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -52,6 +52,9 @@ _BLOCKS_A_SITE = 64  # that a site is counted with besides its own, for what it 
 _PART_STEPS = (1, 2, 3)
 _TITLE_STEPS = (4, 5, 6)
 _PARAGRAPH_STEPS = (7, 0)  # after the first title: two more, and one
+# A name that not most of the first ten titles of a site have is another note: "(used)".
+_NAME_STEPS = (8, 9, 10)
+_FIRST_TITLES = (11, 12, 13, 14, 15)
 
 _MAX_BLOCKS_HELD = 4_000_000  # of all sites: 48 MB
 _MAX_ROWS = 64  # of a site, from which on they are merged
@@ -223,9 +226,13 @@ class Site:
 
     def title_parts(self, title: str) -> dict[int, int]:
         """Keys of the parts of a title, but for those that the site has in many titles."""
+        parts = title_parts(title)
+        for name, rest in possible_names(title).items():
+            if self.is_template(name ^ _NAME_STEPS[-1]):
+                parts = title_parts(rest) | {name: name}
         return {
             part: bare
-            for part, bare in title_parts(title).items()
+            for part, bare in parts.items()
             if not self.is_template(part ^ _PART_STEPS[-1])
         }
 
@@ -319,6 +326,10 @@ class Templates:
         if all(title_key(other.title or "") == key for other in copies):
             for part in title_parts(row.title or ""):
                 site.learn_chained(part, _PART_STEPS, title)
+            if not site.is_template(_FIRST_TITLES[-1]):
+                site.learn_chained(0, _FIRST_TITLES, title)
+                for name in possible_names(row.title or ""):
+                    site.learn_chained(name, _NAME_STEPS, title)
 
     def learn_title(self, row: Row) -> None:
         """Learn that a page is like no other: a title of many such pages says nothing."""

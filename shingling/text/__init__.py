@@ -24,6 +24,7 @@ from shingling.text.prepared import (
 from shingling.text.titles import (
     differ_in_numbers_only,
     has_same_headline,
+    possible_names,
     scripts,
     split_numbering,
     title_key,
@@ -51,6 +52,7 @@ __all__ = [
     "pack",
     "plain_line",
     "plain_text",
+    "possible_names",
     "scripts",
     "split_blocks",
     "split_numbering",

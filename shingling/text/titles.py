@@ -16,6 +16,12 @@ from shingling.text.words import canonical_words, join_words
 _MAX_TITLE_CHARS = 1000  # the rest of a title does not count
 # Between the parts of a title; not the symbols in `operator>` and `operator|`.
 _SEPARATOR = re.compile(r"\s+[-–—·•:>]\s+|\s*[»«›‹]\s*|\s*\|(?=\s*[^\W_])\s*|:\s")
+# Between a headline and the name of its site, where a site does so; a group.
+_LOOSE_SEPARATOR = re.compile(
+    r"( (?:--|~|//?|\*|→|@) | ?[_｜：] ?|(?<=\S)[-—]{1,2}(?=\S)| ?[(\[（【](?=[^()\[\]（）【】]*$))"
+    r"(?=[^\W\d_]{2})"
+)
+_PROSE = re.compile(r"[^!-~]")  # an identifier has none
 # A single mark before or after a word is punctuation; two are `operator()` or `i--`.
 _PUNCTUATION = re.compile(r"""(?<!\S)["'“‘„«¿¡(](?=\w)|(?<=\w)[.,:;!?…"'”’»)](?!\S)""")
 _ONLY_MARKS = re.compile(r"""[-–—·•|:;,.!?…"'“”‘’„«»‹›>()/\s]*""")
@@ -55,16 +61,32 @@ def title_parts(title: str) -> dict[int, int]:
         `title_key` of each part, and that of the part with its numbers masked; the part with
         the most words first, and parts without words left out.
     """
-    parts = sorted(
-        _SEPARATOR.split(" ".join(title[:_MAX_TITLE_CHARS].split())),
-        key=lambda part: -len(canonical_words(part)),
-    )
+    parts = sorted(_SEPARATOR.split(_line(title)), key=lambda part: -len(canonical_words(part)))
     keys = {}
     for part in parts:
         masked = mask_numbers(part) if _DIGIT.search(part) else part
         keys[title_key(part)] = title_key(masked)
     keys.pop(0, None)
     return keys
+
+
+@lru_cache(4096)
+def possible_names(title: str) -> dict[int, str]:
+    """Keys of what a title ends and begins with, behind and before a separator of some sites.
+
+    It is the name of the site if many titles have it.
+
+    Returns:
+        By key, what is left of the title without it.
+    """
+    parts = _LOOSE_SEPARATOR.split(_line(title).rstrip(")]）】"))
+    cuts = {parts[-1]: parts[:-2], parts[0]: parts[2:]}
+    rests = {title_key(name): "".join(rest) for name, rest in cuts.items()}
+    return {name: rest for name, rest in rests.items() if _PROSE.search(rest)}
+
+
+def _line(title: str) -> str:
+    return " ".join(title[:_MAX_TITLE_CHARS].split())
 
 
 def has_same_headline(a: dict[int, int], b: dict[int, int]) -> bool:
@@ -91,7 +113,7 @@ def title_share(title: str, text: str) -> float:
     Returns:
         0 to 1; 1 if there is no such word.
     """
-    parts = _SEPARATOR.split(" ".join(title[:_MAX_TITLE_CHARS].split()))
+    parts = _SEPARATOR.split(_line(title))
     words = {*max((_telling_words(part) for part in parts), key=len)}
     if not words:
         return 1.0

@@ -91,6 +91,7 @@ def test_pages_that_share_less_than_the_containment_are_originals(store: Store) 
     store.admin.forget([half.url])
     [verdict] = store.check([half], rules=Rules(containment=0.4))
     assert (verdict.status, verdict.reason) == ("near", "own_text")
+    store.admin.forget([half.url])
     [verdict] = store.check([half], rules=Rules(containment=0.4, own_text="ignore"))
     assert (verdict.status, verdict.reason) == ("near", "piece")
 

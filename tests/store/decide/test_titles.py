@@ -63,14 +63,31 @@ def test_operators_of_a_manual_are_kept(store: Store, rules: Rules) -> None:
     ("length", "count", "status"),
     [(LONG_TEXT - 1, 0, "new"), (LONG_TEXT, 0, "exact"), (400, 20, "near"), (400, 22, "new")],
 )
-def test_a_text_under_another_title_must_be_long_and_all_but_the_same(
+def test_a_likely_copy_under_another_title_is_long_and_nearly_the_same(
     store: Store, length: int, count: int, status: str
 ) -> None:
     base = ARTICLE[:length]
     now = changed(base, "now", count)
     assert (jaccard(text(base), now) >= LIKELY_COPY) is (count <= 20)
     one(store, page("a", text(base), "Rain falls"))
-    assert one(store, page("b", now, "Town is flooded")).status == status
+    verdict = one(store, page("b", now, "Town is flooded"))
+    assert verdict.status == status
+    assert verdict.is_duplicate is (status == "exact"), "a line of it has changed"
+
+
+def test_a_short_page_under_another_title_goes_if_all_of_it_is_said_its_headline_too(
+    store: Store,
+) -> None:
+    lines = ["Rain falls on the town", *(text(ARTICLE[at : at + 10]) for at in range(0, 60, 10))]
+    one(store, page("a", "\n".join(lines), "Rain falls on the town - Web"))
+    same = "\n".join(lines)
+    printed = one(store, page("b", same, "Rain falls again and again on the town - Print"))
+    assert said(printed) == KEPT, "this headline is in no line"
+    assert said(one(store, page("c", same, "Rain falls on the town - Print"))) == (
+        *("exact", None, MANUAL + "a"),
+    )
+    other = "\n".join([*lines[:-1], lines[-1].upper(), "And one line more"])
+    assert said(one(store, page("d", other, "Rain falls on the town - Mobile"))) == KEPT
 
 
 # Numbering and scripts
@@ -162,7 +179,68 @@ def test_every_method_heeds_titles_with_and_without_texts(file: Path, rules: Rul
 def test_a_piece_under_another_title_must_be_long(file: Path) -> None:
     rules = Rules(threshold=0.8, containment=0.9, templates=False)
     with Store.open(url_of(file), rules=rules) as store:
-        one(store, page("a", text(ARTICLE), "All of it"), rules)
-        short, long = text(ARTICLE[100:200]), text(ARTICLE[100:330])
+        lines = [text(ARTICLE[at : at + 10]) for at in range(0, 400, 10)]
+        one(store, page("a", "\n".join(lines), "All of it"), rules)
+        short, long = "\n".join(lines[10:20]), "\n".join(lines[10:33])
         assert said(one(store, page("b", short, "Part of it"), rules)) == KEPT
         assert one(store, page("c", long, "More of it"), rules).reason == "piece"
+
+
+# Names of sites by separators that only some sites use
+
+HEADLINES = [f"Report on {name}" for name in ["rain", "snow", "hail", "fog", "wind", "sun"]]
+NAMED = [
+    *("{0} -- {1}", "{0} ~ {1}", "{0} / {1}", "{0} → {1}", "{0}_{1}", "{0}｜{1}", "{0}：{1}"),
+    *("{0} ({1})", "{0} [{1}]", "{0}【{1}】", "{0}-{1}", "{0}—{1}", "{1} ~ {0}", "{1}：{0}"),
+]
+
+
+def show(store: Store, titles: list[str]) -> None:
+    for at, title in enumerate(titles):
+        one(store, page(f"first/{at}", text(words(f"first {at}", 80)), title), Rules())
+
+
+def are_one(store: Store, first: str, second: str) -> bool:
+    one(store, page("a", text(ARTICLE[:100]), first), Rules())
+    return one(store, page("b", changed(ARTICLE[:100], "b", 3), second), Rules()).is_duplicate
+
+
+@pytest.mark.parametrize("form", NAMED)
+def test_what_most_first_titles_of_a_site_have_is_its_name(store: Store, form: str) -> None:
+    show(store, [form.format(headline, "The Manual") for headline in HEADLINES])
+    assert are_one(store, "Rain falls hard", form.format("Rain falls hard", "The Manual"))
+
+
+@pytest.mark.parametrize("form", NAMED)
+def test_what_other_titles_of_a_site_do_not_have_is_no_name(store: Store, form: str) -> None:
+    plain = [f"{headline} again" for headline in HEADLINES]
+    show(store, [*plain, *(form.format(headline, "used copy") for headline in HEADLINES)])
+    assert not are_one(store, "Rain falls hard", form.format("Rain falls hard", "used copy"))
+
+
+@pytest.mark.parametrize(
+    ("shown", "first", "second"),
+    [
+        (HEADLINES, "The big house (film)", "The big house (book)"),
+        (
+            [f"{x}_file" for x in ["open", "close", "seek", "tell", "copy", "move"]],
+            "read",
+            "read_file",
+        ),
+        (
+            [f"is_{x}_v" for x in ["void", "class", "enum", "union", "final", "empty"]],
+            "is_same",
+            "is_same_v",
+        ),
+        (
+            [f"{x} / Sports" for x in HEADLINES],
+            "Rain falls hard / Sports",
+            "Rain falls hard / Arts",
+        ),
+    ],
+)
+def test_identifiers_and_other_parts_stay_apart(
+    store: Store, shown: list[str], first: str, second: str
+) -> None:
+    show(store, shown)
+    assert not are_one(store, first, second)
