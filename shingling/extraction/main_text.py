@@ -16,7 +16,7 @@ from shingling.extraction.html import Head, decode
 from shingling.extraction.parsed import is_enough, language_code, plain_title
 from shingling.rules import DEFAULT_EXTRACTOR, MAX_BYTES
 from shingling.rules.reasons import Reason
-from shingling.text import bounded, clean
+from shingling.text import LINK_MARK, bounded, clean
 
 if TYPE_CHECKING:
     from shingling.extraction.extractors import ExtractorFunction
@@ -220,7 +220,8 @@ def extract(
     chosen = find_extractor(extractor)
     function = chosen.load()
     try:
-        return extract_page(html, url, parser=chosen.load_parser(), extractor=function).text
+        found = extract_page(html, url, parser=chosen.load_parser(), extractor=function).text
+        return found.replace(LINK_MARK, "")
     except ExtractionError:
         return None
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from html import unescape
 from typing import TYPE_CHECKING, Self
 
 from resiliparse.extract.html2text import extract_plain_text
 from resiliparse.parse.html import HTMLParserException, HTMLTree
 
 from shingling.extraction.parsed import ParsedPage, is_enough, words
-from shingling.text import title_share
+from shingling.extraction.shown import show_content
+from shingling.text import LINK_MARK, title_share
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,6 +34,9 @@ _HAS_HTML = re.compile(r"<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE)
 
 _LONG_LINE = 100  # characters; headlines and entries of lists are shorter
 _LEAST_MISSED = 400  # characters of long lines that may be an article
+_MUCH_MISSED = 4000  # of them that may be it although the text has the words of the title
+_MANY_TIMES = 8  # as much as was taken
+_LONG_TEXT = 2000  # characters; with the words of the title it is not looked at again
 _ENOUGH_OF_TITLE = 0.5
 
 
@@ -58,8 +63,12 @@ class ResiliparsePage(ParsedPage):
         """Extract the main text; None also if elements are nested too deeply to be measured."""
         if self._is_nested_deeply():
             return None
+        self._prepare()
         text: str = extract_plain_text(self._tree, main_content=True, alt_texts=False)
-        return _NOT_IN_XML.sub("", text) or None
+        return _mark_links(_NOT_IN_XML.sub("", text), self._html) or None
+
+    def _prepare(self) -> None:
+        """Change the tree before its main text is taken."""
 
     @property
     def _document(self) -> DocumentNode:
@@ -110,25 +119,48 @@ class ResiliparsePage(ParsedPage):
 class QuickPage(ResiliparsePage):
     """A page for which trafilatura is asked if Resiliparse may have missed the article."""
 
+    def _prepare(self) -> None:
+        show_content(self._tree)
+
     def main_text(self, url: str | None) -> str | None:
         """Extract the text by Resiliparse; if it seems to be another one, also by trafilatura.
 
         It seems so if the text has few words or little of the title, and most long lines of the
-        page are not in it.
+        page are not in it; or if it is short, and nearly all of them are not in it.
         """
         own, title = super().main_text(url) or "", self.title or ""
-        if is_enough(own) and title_share(title, own) >= _ENOUGH_OF_TITLE:
+        is_fit = is_enough(own) and title_share(title, own) >= _ENOUGH_OF_TITLE
+        long, times, least = _long_lines(own), 1, _LEAST_MISSED
+        if is_fit:
+            times, least = _MANY_TIMES, _MUCH_MISSED
+        if len(own) > _LONG_TEXT and is_fit:
             return own
-        long = _long_lines(own)
         if own:
             shown = extract_plain_text(self._tree, main_content=False, alt_texts=False)
-            if _long_lines(shown) - long < max(long, _LEAST_MISSED):
+            if _long_lines(shown) - long < max(times * long, least):
                 return own
         from shingling.extraction.trafilatura import FastTrafilaturaPage
 
         page = FastTrafilaturaPage.parse(self._html)
         other = (None if page is None else page.main_text(url)) or ""
-        return max(own, other, key=lambda text: (title_share(title, text), words(text)))
+
+        def value(text: str) -> tuple[float, int]:
+            return min(title_share(title, text), _ENOUGH_OF_TITLE), words(text)
+
+        return max(own, other, key=value)
+
+
+def _mark_links(text: str, html: str) -> str:
+    """Mark the lines of a text that are a link of the page and nothing else."""
+    links = {*map(_last_text, html.split("</a>")[:-1])}
+    lines = text.replace(LINK_MARK, "").split("\n")
+    return "\n".join(line + LINK_MARK * (line.strip() in links) for line in lines)
+
+
+def _last_text(html: str) -> str:
+    """Text at the end of a piece of HTML, behind its last tag but for one that ends there."""
+    end = html.rfind("</") if html.endswith(">") else len(html)
+    return " ".join(unescape(html[html.rfind(">", 0, end) + 1 : end]).split())
 
 
 def _long_lines(text: str) -> int:
