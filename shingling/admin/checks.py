@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shingling.rules.own_fields import OwnFields
 from shingling.store.model import FIRST_SECOND, LAST_SECOND, MAX_SCOPE_CHARACTERS
 from shingling.text import clean
+
+if TYPE_CHECKING:
+    from shingling.store.schema.rows import PageField
 
 Check = tuple[Callable[[Any], bool], str]
 """A test of a value, and what it expects, as an error message says it."""
@@ -51,6 +54,13 @@ def values_of(kind: type[dict[Any, Any] | list[Any]], check: Check) -> Check:
     return all_fit, f"a {kind.__name__}, each value {expected}"
 
 
+def of_column(field: PageField) -> Check:
+    """Accept what the column of a page takes."""
+    length = getattr(field.sql, "length", None)
+    check = number_of_bytes(length) if length else _OF_TYPES[field.sql.python_type]
+    return or_none(check) if field.nullable else check
+
+
 def _is_storable(value: Any) -> bool:
     return type(value) is str and clean(value) == value
 
@@ -91,3 +101,6 @@ SCOPE: Check = (
 TIME = whole_number(FIRST_SECOND, LAST_SECOND)
 ID = whole_number(1, 1 << 53)  # new ones follow the largest; exact in every reader of JSON
 COUNT = whole_number(0, (1 << 63) - 1)
+NUMBER = whole_number(-(1 << 63), (1 << 63) - 1)
+
+_OF_TYPES = {str: STRING, int: NUMBER, float: SHARE, bytes: of_type(bytes)}

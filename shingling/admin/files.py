@@ -9,7 +9,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, cast
 
-from shingling.admin.records import KINDS, Record
+from shingling.admin.records import BINARY, KINDS, Record
 from shingling.console.files import written_whole
 from shingling.console.output import json_text
 from shingling.errors import RecordError, ShinglingError
@@ -47,10 +47,9 @@ _HEXADECIMAL_NUMBER = Letters(
 
 _LETTERS: dict[str, dict[str, Letters]] = {
     "page": {
-        "fields": _BASE64,
+        **dict.fromkeys(BINARY, _BASE64),
         "text_hash": _HEXADECIMAL,
         "simhash": _HEXADECIMAL_NUMBER,
-        "minima": _BASE64,
     },
     "template": {"blocks": _BASE64},
 }

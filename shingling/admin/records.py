@@ -12,7 +12,7 @@ from shingling.errors import RecordError, ShinglingError
 from shingling.sketch import Halves, Scheme
 from shingling.store.index import Index
 from shingling.store.model import STATUSES
-from shingling.store.schema.rows import HASH_BYTES, MINIMA_BYTES
+from shingling.store.schema.rows import COLUMNS, PAGE_FIELDS
 from shingling.store.templates import are_entries
 
 if TYPE_CHECKING:
@@ -199,34 +199,31 @@ _STORE = {
     "texts": checks.of_type(bool),
 }
 
+_SHOWN_AS = {"run_id": "run", "last_run_id": "last_run"}
+PAGE_COLUMNS = {_SHOWN_AS.get(name, name): name for name in COLUMNS if name != "url_key"}
+"""The columns of a page by their names in an export: all but the key of its URL, made of that."""
+
+BINARY = [
+    name for name, column in PAGE_COLUMNS.items() if PAGE_FIELDS[column].sql.python_type is bytes
+]
+"""Names of those that are bytes."""
+
 _PAGE: dict[str, Check] = {
+    **{name: checks.of_column(PAGE_FIELDS[column]) for name, column in PAGE_COLUMNS.items()},
     "id": checks.ID,
     "url": checks.URL,
-    "site": checks.STRING,
     "scope": checks.SCOPE,
-    "title": checks.or_none(checks.STRING),
-    "language": checks.or_none(checks.STRING),
     "words": checks.whole_number(1, (1 << 31) - 1),
+    "simhash": checks.whole_number(-(1 << 63), (1 << 64) - 1),  # with a sign in the database only
     "status": checks.one_of("new", "exact", "near", "skipped"),
     "last_verdict": checks.one_of(*STATUSES),
-    "reason": checks.or_none(checks.STRING),
-    "rules_id": checks.or_none(checks.ID),
-    "original_id": checks.or_none(checks.ID),
-    "original": checks.ANYTHING,  # its URL, for readers of the file
-    "compared_id": checks.or_none(checks.ID),
-    "resemblance": checks.or_none(checks.SHARE),
-    "containment": checks.or_none(checks.SHARE),
     "first_seen": checks.TIME,
     "last_seen": checks.TIME,
-    "run": checks.or_none(checks.ID),
-    "last_run": checks.or_none(checks.COUNT),
-    "source": checks.or_none(checks.STRING),
     "fields": checks.or_none(checks.OWN_FIELDS),
-    "text_hash": checks.number_of_bytes(HASH_BYTES),  # letters in a file: see `files`
-    "simhash": checks.whole_number(-(1 << 63), (1 << 64) - 1),  # with a sign in the database only
-    "minima": checks.number_of_bytes(MINIMA_BYTES),
+    "original": checks.ANYTHING,  # its URL, for readers of the file
     "text": checks.or_none(checks.MAIN_TEXT),
 }
+"""What is accepted of a page: what its columns take, or less."""
 
 _KINDS: dict[str, dict[str, Check]] = {
     "run": {
@@ -256,5 +253,5 @@ _KINDS: dict[str, dict[str, Check]] = {
 KINDS = ("store", *_KINDS)
 """The kinds of records."""
 
-PAGE_FIELDS = tuple(_PAGE)
-"""The fields of an exported page, in their order."""
+NO_VALUES = dict.fromkeys(_PAGE)
+"""The fields of an exported page, none of which has a value."""

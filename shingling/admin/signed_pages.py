@@ -9,7 +9,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shingling.admin.files import is_record, read_lines, records_in
-from shingling.admin.records import PAGE_FIELDS, Header, Record, checked
+from shingling.admin.records import NO_VALUES, Header, Record, checked
 from shingling.admin.transfer import export
 from shingling.rules.reasons import Reason
 from shingling.store.session import Session
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from shingling.sketch import Scheme
     from shingling.store import Index
 
-_NO_VALUES = dict.fromkeys(PAGE_FIELDS)
 _RUN = _RULES = 1  # their numbers in an export that `records_of` makes
 
 
@@ -122,7 +121,7 @@ def first_records(
 def page_record(page: SignedPage, now: int) -> Record:
     """Record of a page that was stored at a time, seconds since 1970."""
     fields = {
-        **_NO_VALUES,
+        **NO_VALUES,
         **page._asdict(),
         "site": site_of(page.url),
         "scope": "",

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import insert, select, text, update
 from sqlalchemy.exc import IntegrityError
 
-from shingling.admin.records import PAGE_FIELDS, Header, Record, batches, checked, problem_of
+from shingling.admin.records import PAGE_COLUMNS, Header, Record, batches, checked, problem_of
 from shingling.admin.reviews import merge_reviews
 from shingling.errors import RecordError
 from shingling.sketch import Scheme
 from shingling.store.backends.base import damage_of
 from shingling.store.indexing import index_all
 from shingling.store.known import unpacked
-from shingling.store.schema.rows import COLUMNS, SIGNED, url_key
+from shingling.store.schema.rows import SIGNED, url_key
 from shingling.store.schema.tables import (
     insert_rows,
     pages,
@@ -42,12 +42,11 @@ if TYPE_CHECKING:
     from shingling.store.session import Session
 
 _ROWS_READ_AT_ONCE = _RECORDS_WRITTEN_AT_ONCE = 256
-_OTHER_NAMES = {"run_id": "run", "last_run_id": "last_run"}  # that exports have for columns
 _RUNS = select(runs).order_by(runs.c.id)
 
 _PAGES = text(
-    "SELECT pages.*, pages.run_id AS run, pages.last_run_id AS last_run, original.url AS original,"
-    " texts.zlib FROM pages LEFT JOIN pages AS original ON original.id = pages.original_id"
+    "SELECT pages.*, original.url AS original, texts.zlib FROM pages"
+    " LEFT JOIN pages AS original ON original.id = pages.original_id"
     " LEFT JOIN texts ON texts.page_id = pages.id ORDER BY pages.id"
 )
 _TEMPLATES = text("SELECT site, entries FROM site_blocks ORDER BY site, id")
@@ -149,13 +148,15 @@ def _parsed(raw: Any) -> Any:
 
 
 def _exported_pages(connection: Connection, with_texts: bool) -> Iterator[Mapping[str, Any]]:
-    names = PAGE_FIELDS if with_texts else PAGE_FIELDS[:-1]
     for row in _rows(connection, _PAGES):
-        kept = None if row["zlib"] is None else unpacked(row["zlib"])
-        if kept is None and row["zlib"] is not None:
-            damage_of(connection).note(f"the text of page {row['id']}")
-        row["text"] = None if kept is None else kept.text
-        yield {name: row[name] for name in names}
+        fields = {name: row[column] for name, column in PAGE_COLUMNS.items()}
+        fields["original"] = row["original"]
+        if with_texts:
+            kept = None if row["zlib"] is None else unpacked(row["zlib"])
+            if kept is None and row["zlib"] is not None:
+                damage_of(connection).note(f"the text of page {row['id']}")
+            fields["text"] = None if kept is None else kept.text
+        yield fields
 
 
 def _exported_templates(connection: Connection) -> Iterator[tuple[str, bytes]]:
@@ -243,7 +244,7 @@ def _run_row(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 def _page_row(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        **{name: fields.get(_OTHER_NAMES.get(name, name)) for name in COLUMNS},
+        **{column: fields.get(name) for name, column in PAGE_COLUMNS.items()},
         "url_key": url_key(fields["url"]),
         "simhash": SIGNED.write(fields["simhash"]),
     }
