@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from benchmarks.processes import ROOT
 from benchmarks.report import Target
 from shingling import Page, Rules, Store
+from shingling.admin.importing import decide_export
 from shingling.admin.records import Header
 from shingling.admin.transfer import export, restore
 from shingling.store import forgetting, session as store_session
@@ -82,7 +83,14 @@ def _import(store: Store, _pipe: object, folder: Path) -> None:
     with Store.open(_url(folder / "source.db")) as source:
         records = export(source._session)
         header = Header.of(next(records))
-        restore(store._session, header, records)
+        if restore(store._session, header, records) is None:
+            decide_export(store._session, store.rules, header, records, ("import", {}))
+
+
+def _import_more(store: Store, pipe: object, folder: Path) -> None:
+    """Import into a store that has a page."""
+    store.check([Page("https://first.example/", text(words("first")))])
+    _import(store, pipe, folder)
 
 
 def _upgrade(store: Store, _pipe: object, _folder: Path) -> None:
@@ -106,6 +114,7 @@ WORKS = {
     "rebuild": Work(_rebuild),
     "prune": Work(_prune),
     "import": Work(_import, starts_filled=False),
+    "import into pages": Work(_import_more, starts_filled=False),
     "upgrade": Work(_upgrade),
 }
 

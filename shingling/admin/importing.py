@@ -12,16 +12,17 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from sqlalchemy import text
 
 from shingling.admin.records import batches, checked
 from shingling.admin.reviews import take_reviews
-from shingling.admin.transfer import widen_seen
 from shingling.console.output import print_lines
 from shingling.errors import ExtractionError, NoStoreError, SchemeError, StoreError
 from shingling.extraction.extractors import find_extractor
 from shingling.extraction.pages import Extraction, Fetched, PageExtractor
 from shingling.extraction.pool import ExtractionPool
 from shingling.files.json_values import number_or_time
+from shingling.rules.own_fields import OwnFields
 from shingling.sketch import Signature
 from shingling.store import Page, Store
 from shingling.store.ids import BadRowError, id_of
@@ -36,12 +37,13 @@ if TYPE_CHECKING:
     from shingling.plugin.settings import DedupSettings
     from shingling.rules.rules import Rules
     from shingling.sketch import Scheme
-    from shingling.store import Run
+    from shingling.store import Run, Verdict
     from shingling.store.session import Session
 
 _PAGES_PER_TRANSACTION = 256
 _PROBLEMS_KEPT = 5
 _FIELDS_SHOWN = 20  # of an item without a text
+_SEEN = text("UPDATE pages SET first_seen = :time WHERE id = :page_id AND first_seen > :time")
 
 
 class Fields(NamedTuple):
@@ -87,17 +89,18 @@ def _recorded(store: Store, spider: str, settings: dict[str, Any]) -> Iterator[R
     store.finish_run(run, "finished")
 
 
-def merge(
+def decide_export(
     session: Session,
     rules: Rules,
     header: Header,
     records: Iterable[Record],
     run_of: tuple[str, dict[str, Any]],
 ) -> tuple[Counter[str], Problems]:
-    """Decide the pages of an exported store in the order in which it stored them.
+    """Decide the pages of an exported store as a crawl would, in their order.
 
     Signatures are taken as they are; under another scheme, pages are signed anew from their
-    texts. Done again, it changes nothing.
+    texts. Reviews are taken in before, so that they hold. Of all else the store keeps its own.
+    Done again, it changes nothing.
 
     Args:
         session: of the store.
@@ -114,8 +117,8 @@ def merge(
         RecordError: a record is not what it should be; what came before it stays.
     """
     store = Store(session)
-    anew = header.scheme != store.scheme
-    if anew:
+    scheme = header.scheme.id if header.scheme == store.scheme else None
+    if scheme is None:
         _print_schemes(store, header)
     store.require(rules)
     counts: Counter[str] = Counter()
@@ -125,23 +128,22 @@ def merge(
             if batch[0].kind == "review":
                 take_reviews(session, batch, rules)
             elif batch[0].kind == "page":
-                kept = [record for record in batch if not (anew and _lacks_text(record, problems))]
-                pages = [_page(record, None if anew else header.scheme.id) for record in kept]
-                verdicts = store.check(pages, rules=rules, run=run)
-                widen_seen(
-                    session,
-                    [
-                        {
-                            "page_id": verdict.page_id,
-                            "first": record.fields["first_seen"],
-                            "last": record.fields["last_seen"],
-                        }
-                        for record, verdict in zip(kept, verdicts, strict=True)
-                        if verdict.page_id is not None
-                    ],
-                )
+                kept = [one for one in batch if scheme or not _lacks_text(one, problems)]
+                verdicts = store.check([_page(one, scheme) for one in kept], rules=rules, run=run)
+                _note_first_seen(session, kept, verdicts)
                 counts.update(verdict.status for verdict in verdicts)
     return counts, problems
+
+
+def _note_first_seen(session: Session, kept: list[Record], verdicts: list[Verdict]) -> None:
+    """Note when pages were first seen; they were decided as those that were seen last."""
+    seen = [
+        {"page_id": verdict.page_id, "time": record.fields["first_seen"]}
+        for record, verdict in zip(kept, verdicts, strict=True)
+        if verdict.page_id is not None
+    ]
+    if seen:
+        session.database.write(lambda connection: connection.execute(_SEEN, seen), alone=True)
 
 
 def decide_feed(
@@ -226,6 +228,7 @@ def _page(record: Record, scheme: str | None) -> Page:
         signature = Signature(
             minima, fields["simhash"], fields["text_hash"], fields["words"], scheme
         )
+    own = fields.get("fields")
     return Page(
         url=fields["url"],
         text=fields.get("text"),
@@ -234,7 +237,8 @@ def _page(record: Record, scheme: str | None) -> Page:
         language=fields.get("language"),
         source=fields.get("source"),
         scope=fields["scope"],
-        fetched=fields["first_seen"],
+        fetched=fields["last_seen"],
+        fields=None if own is None else OwnFields.unpacked(own),
     )
 
 

@@ -58,10 +58,6 @@ _REVIEWS = select(
 
 _HAS_TEXTS = text("SELECT EXISTS (SELECT 1 FROM texts)")
 _IS_USED = text("SELECT EXISTS (SELECT 1 FROM pages) OR EXISTS (SELECT 1 FROM runs)")
-_WIDENED = text(
-    "UPDATE pages SET first_seen = CASE WHEN first_seen > :first THEN :first ELSE first_seen END,"
-    " last_seen = CASE WHEN last_seen < :last THEN :last ELSE last_seen END WHERE id = :page_id"
-)
 
 FOLLOWS_NONE = text(
     "pages.original_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM pages AS original WHERE"
@@ -263,9 +259,3 @@ def _require_stars(connection: Connection) -> None:
             f"page {row.id} ({row.url}): its original, {row.original_id}, is missing, or no"
             " original of its scope"
         )
-
-
-def widen_seen(session: Session, seen: Sequence[Mapping[str, int]]) -> None:
-    """Widen when pages were seen: each has a `page_id`, and when it was seen `first` and `last`."""
-    if seen:
-        session.database.write(lambda connection: connection.execute(_WIDENED, seen), alone=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shingling.admin.importing import merge
+from shingling.admin.importing import decide_export
 from shingling.admin.records import Header
 from shingling.admin.signed_pages import SignedPage, end_record, first_records, page_record
 from shingling.admin.transfer import restore
@@ -61,7 +61,8 @@ def put_into_store(
     records = store_records(signed, decided, options, session.index, report, signed.first)
     header = Header.of(next(records))
     if signed.first or restore(session, header, records) is None:
-        counts, _ = merge(session, options.rules, header, records, ("bulk", options.as_dict()))
+        as_run = "bulk", options.as_dict()
+        counts, _ = decide_export(session, options.rules, header, records, as_run)
         return counts
     return _counted(decided[_stored(signed, decided)])
 

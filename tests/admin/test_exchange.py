@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from shingling import Page, Rules, Scheme, SimhashFeatures, Store
+from shingling.admin.importing import decide_export
 from shingling.admin.records import Header, Record
 from shingling.admin.reviews import merge_reviews
-from shingling.admin.transfer import export, restore, widen_seen
+from shingling.admin.transfer import export, restore
 from shingling.errors import RecordError
 from shingling.sketch import Banding
 from shingling.store import Index, indexing
@@ -306,14 +307,76 @@ def test_of_two_reviews_of_a_pair_the_newer_one_stays(store: Store, file: Path) 
     assert len(rows_of(file, "SELECT 1 FROM reviews WHERE a_key < b_key")) == 2
 
 
-def test_times_of_a_page_only_widen(store: Store) -> None:
-    [verdict] = store.check([Page("u", text(BASE), fetched=100)])
-    assert verdict.page_id is not None
-    for first, last in ((90, 95), (99, 120), (95, 110)):
-        seen = {"page_id": verdict.page_id, "first": first, "last": last}
-        widen_seen(session_of(store), [seen])
-    [page] = store.find("u")
+def decided(store: Store, records: Iterable[Record], rules: Rules | None = None) -> Counter[str]:
+    """Verdicts on the pages of an export that comes into a store that has pages."""
+    first, *others = records
+    header, session = Header.of(first), session_of(store)
+    assert restore(session, header, others) is None
+    counts, problems = decide_export(session, rules or Rules(), header, others, ("import", {}))
+    assert problems.number == 0
+    return counts
+
+
+def test_times_of_a_page_only_widen(store: Store, target: Path) -> None:
+    store.check([Page("u", text(BASE), fetched=100)])
+    records = exported(store)
+    with Store.open(url_of(target)) as other:
+        other.check([Page("u", text(BASE), fetched=100)])
+        for first, last in ((90, 95), (99, 120), (95, 110)):
+            seen = [*changed("page", first_seen=first, last_seen=last)(records)]
+            assert decided(other, seen) == {"unchanged": 1}
+        [page] = other.find("u")
     assert (page.first_seen.timestamp(), page.last_seen.timestamp()) == (90, 120)
+
+
+def test_an_original_is_as_old_as_a_file_says_that_it_was_seen_last(
+    store: Store, target: Path
+) -> None:
+    day, rules = 86_400, Rules(original_max_age_days=30)
+    store.check([Page("https://a.example/", text(BASE), fetched=0)])
+    store.check([Page("https://b.example/", text(BASE), fetched=90 * day)])
+    store.check([Page("https://a.example/", text(BASE), fetched=100 * day)])
+    with Store.open(url_of(target)) as other:
+        other.check([Page("https://z.example/", text(words("z")), fetched=0)])
+        assert decided(other, exported(store), rules) == {"new": 1, "exact": 1}
+        assert [page.first_seen.timestamp() / day for page in other.pages()] == [0, 0, 90]
+
+
+def test_pages_that_differ_in_own_fields_stay_apart_in_a_store_that_has_pages(
+    store: Store, target: Path
+) -> None:
+    items = [
+        Page(f"https://{site}.example/", text(BASE), fields={"price": price}, source=f"{site}/all")
+        for site, price in (("a", 10), ("b", 20), ("c", 20))
+    ]
+    store.check(items)
+    with Store.open(url_of(target)) as other:
+        other.check([Page("https://z.example/", text(words("z")))])
+        decided(other, exported(store))
+        stored, moved = ([*one.pages()] for one in (store, other))
+    assert [page.original for page in moved] == [None, None, None, "https://b.example/"]
+    for one, two in zip(stored, moved[1:], strict=True):
+        assert replace(one, id=0, run=0, last_run=0) == replace(two, id=0, run=0, last_run=0)
+
+
+def test_an_import_into_pages_that_ends_early_is_whole_after_the_next_one(
+    records: list[Record], target: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shingling.admin.importing._PAGES_PER_TRANSACTION", 2)
+    with Store.open(url_of(target), scheme=Scheme(shingle_size=4)) as other:
+        other.check([Page("https://z.example/", text(words("z")))])
+        with pytest.raises(RecordError, match="minima is b''"):
+            decided(other, changed("page", 3, minima=b"")(records))
+        assert other.runs()[0].outcome == "failed"
+        assert other.status().pages == 3, "one batch of two, and the page that was there"
+        assert decided(other, records) == {
+            "unchanged": 2,
+            "new": 1,
+            "near": 1,
+            "exact": 1,
+            "skipped": 1,
+        }
+        assert other.status().pages == 7
 
 
 def many(number: int) -> Iterator[Record]:

@@ -98,8 +98,8 @@ def _import(options: CommandOptions) -> int:
 
 
 def _import_store(options: CommandOptions, records: Iterator[Record]) -> int:
-    """Restore a store if there is none or an empty one; else decide its pages again."""
-    from shingling.admin.importing import merge
+    """Restore a store if there is none or an empty one; else decide the pages of the file."""
+    from shingling.admin.importing import decide_export
     from shingling.admin.records import Header
     from shingling.admin.transfer import restore
     from shingling.store.session import Session
@@ -119,10 +119,15 @@ def _import_store(options: CommandOptions, records: Iterator[Record]) -> int:
         if restored is None:
             settings = options.settings
             as_run = "import", settings.for_run()
-            counts, problems = merge(session, settings.rules, header, watched, as_run)
+            counts, problems = decide_export(session, settings.rules, header, watched, as_run)
     if restored is not None:
         return _print_restored(options, restored)
-    return _print_counts(options, counts, problems)
+    status = _print_counts(options, counts, problems)
+    if not options.json:
+        print_lines(
+            "only pages and reviews are taken in: the store keeps its own runs, rules and templates"
+        )
+    return status
 
 
 def _import_feed(options: CommandOptions, lines: Iterable[Line]) -> int:
