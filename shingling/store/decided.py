@@ -83,9 +83,11 @@ def deciding_value(page: StoredPage) -> Value:
 
 def deciding_reason(page: StoredPage) -> str:
     """Say what decided besides a value; "" if that is all."""
+    other = page.compared_with or "a page that is gone"
+    if page.reason == Reason.OWN_TEXT:
+        return f"kept because its text says {text_said(page.own_text, other)}"
     if page.reason == Reason.OTHER_FIELDS:
         names = f" ({', '.join(page.fields)})" if page.fields else ""
-        other = page.compared_with or "a page that is gone"
         return f"kept because its own fields{names} differ from those of {other}"
     if page.reason in _REASONS:
         return _REASONS[page.reason]
@@ -106,6 +108,24 @@ _REASONS: dict[str, str] = {
     Reason.SHORT: "fewer words than the minimum, and no page with the same text and title",
     Reason.TEMPLATE: "nothing is left without the template of its site",
 }
+
+
+def text_said(own_text: tuple[str, str] | None, other: str) -> str:
+    """Say what a page says of its own, and what stands there in another one.
+
+    Args:
+        own_text: both, as in `Verdict`; None: it is not found any more.
+        other: the other page.
+    """
+    line, there = own_text or ("", "")
+    if there:
+        return f'"{line}", where "{there}" stands in {other}'
+    if line:
+        return f'"{line}", which does not stand in {other}'
+    return (
+        f"what that of {other} does not say (not found now: template of the site, changed,"
+        " or not stored)"
+    )
 
 
 def reason_said(reason: str) -> str:

@@ -249,7 +249,8 @@ class StoredPage:
     of, or None for a page. `resemblance` and `containment` are to the page that decided: the
     original, or that of the URL `compared_with`. `fields` are the names of those that differ, with
     the reason `other_fields`. `rules` are those that decided; None if they are not known.
-    `packed_fields` are digests of all its own fields.
+    `packed_fields` are digests of all its own fields. `own_text` is what its text says with the
+    reason `own_text`, as in `Verdict`, if texts were read: `Store.find` does so.
     """
 
     id: int
@@ -272,6 +273,7 @@ class StoredPage:
     compared_with: str | None = None
     last_run: int | None = None
     fields: tuple[str, ...] = ()
+    own_text: tuple[str, str] | None = field(default=None, compare=False)
     rules: Rules | None = field(default=None, repr=False)
     packed_fields: bytes | None = field(default=None, repr=False)
 
@@ -380,6 +382,7 @@ class StoreStatus:
         bytes: size on disk.
         pages, originals, duplicates: how many there are; `exact` and `near` are the duplicates of
             each kind.
+        other_fields, own_text: originals that are kept for what they say besides others.
         runs, reviews: how many there are.
         full_keys: keys that more originals share than are looked at.
         scheme: of the signatures.
@@ -404,6 +407,8 @@ class StoreStatus:
     extractors: tuple[str, ...]
     revision: str
     url_rules: int = 0
+    other_fields: int = 0
+    own_text: int = 0
 
     def as_dict(self) -> dict[str, Any]:
         """Status as JSON has it."""

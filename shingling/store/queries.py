@@ -11,7 +11,7 @@ from sqlalchemy import func, select
 
 from shingling.errors import SettingsError
 from shingling.rules.own_fields import differing
-from shingling.rules.reasons import Reason
+from shingling.rules.reasons import KEEPING, Reason
 from shingling.rules.rules import Rules
 from shingling.store.backends.base import damage_of
 from shingling.store.model import StoredPage, StoreStatus, from_seconds
@@ -48,7 +48,9 @@ SHOWN = (
 )
 
 _SHOWN_NAMES = [
-    one.name for one in fields(StoredPage) if one.name not in ("fields", "rules", "packed_fields")
+    one.name
+    for one in fields(StoredPage)
+    if one.name not in ("fields", "own_text", "rules", "packed_fields")
 ]
 
 
@@ -136,6 +138,7 @@ def _counts(connection: Connection) -> dict[str, Any]:
         "near": duplicates - exact,
         "runs": count(runs),
         "reviews": count(reviews),
+        **{reason.value: count(pages, pages.c.reason == reason.value) for reason in KEEPING},
         "full_keys": count(full),
         "url_rules": count(url_rules, url_rules.c.agreed > 0),
     }

@@ -12,6 +12,7 @@ from sqlalchemy import func, select, text
 from shingling.errors import StoreError, require_type
 from shingling.rooms import offered
 from shingling.rules.own_fields import said_otherwise
+from shingling.rules.reasons import Reason
 from shingling.rules.rules import Rules
 from shingling.store.backends import is_file_name, url_of_file
 from shingling.store.known import read_text, signature_of
@@ -287,16 +288,31 @@ class Store:
 
     def find(self, url: str) -> list[StoredPage]:
         """Find the pages that are stored under a URL, one a scope."""
-        return self._of_urls([url])
+        return [*map(self.with_own_text, self._of_urls([url]))]
 
     def find_pasted(self, text: str) -> list[StoredPage]:
         """Find the pages of a URL, or else those that it has without scheme, `www.` or slash."""
-        return self.find(text) or self._of_urls(pasted_urls(text))
+        return self.find(text) or [*map(self.with_own_text, self._of_urls(pasted_urls(text)))]
 
     def _of_urls(self, urls: list[str]) -> list[StoredPage]:
         query = SHOWN.where(pages.c.url_key.in_(map(key_of, urls))).order_by(pages.c.id)
         with self._session.reading() as connection:
             return [*shown_pages(connection, query)]
+
+    def with_own_text(self, page: StoredPage) -> StoredPage:
+        """Find the passage for which a page was kept that resembles another one of its site.
+
+        By the texts and the template of the site as the store has them now; what is not found there
+        any more stays None.
+        """
+        if page.reason != Reason.OWN_TEXT or page.compared_with is None:
+            return page
+        from shingling.similarity import own_passage  # whoever looks hardly ever needs it
+
+        others = (one for one in self._of_urls([page.compared_with]) if one.scope == page.scope)
+        texts = [split.lines for one in (page, *others) if (split := self.split_text(one))]
+        found = own_passage(texts[0], texts[-1], 0, strict=True) if texts else None
+        return replace(page, own_text=found and found[:2])
 
     def verdicts(self, page: StoredPage) -> list[dict[str, Any]]:
         """Read what the last runs that have met a page have said of it, the last one first.

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sqlalchemy import text
 
+from shingling.rules.reasons import Reason
 from shingling.store import Store
+from shingling.store.listing import list_pages
 from shingling.store.model import DAY, from_seconds
 from shingling.store.run_records import list_runs
 from shingling.web.lists import asked_of, groups, least_alike
@@ -31,6 +33,7 @@ BINS = 20
 """Parts of the resemblances from 0 to 1, of the same width."""
 
 _ROWS_SHOWN = 20
+_KEPT_SHOWN = 10  # of pages that are kept for their text, which is read
 
 _SKIPPED = "skipped_"  # what the counts of a run have before a reason
 
@@ -79,7 +82,7 @@ class BarChart(NamedTuple):
 
 
 COUNTED = (
-    *("status", "charts", "largest", "pairs", "sites", "runs", "skipped", "learned"),
+    *("status", "charts", "largest", "pairs", "kept", "sites", "runs", "skipped", "learned"),
     *("sites_with_templates", "read_at"),
 )
 """Names of the values of the overview that are data."""
@@ -87,8 +90,10 @@ COUNTED = (
 
 def count_all(session: Session) -> Values:
     """Values of the overview, which reports are as well. Every page is read, a few times."""
-    status = Store(session).status()
+    store = Store(session)
+    status = store.status()
     with session.reading() as connection:
+        kept = list_pages(connection, {"reason": Reason.OWN_TEXT.value}, limit=_KEPT_SHOWN).rows
         runs = list_runs(connection, 1000)
         sites, learned = (connection.execute(text(one)).all() for one in (_SITES, _LEARNED))
         return {
@@ -96,6 +101,7 @@ def count_all(session: Session) -> Values:
             "charts": [_over_time(connection), count_resemblances(connection)],
             "largest": groups(connection, asked_of({}), limit=_ROWS_SHOWN).rows,
             "pairs": least_alike(connection, _ROWS_SHOWN),
+            "kept": [*map(store.with_own_text, kept)],
             "sites": sites,
             "runs": runs_as_rows(connection, runs[:_ROWS_SHOWN]),
             "skipped": _skipped(runs),

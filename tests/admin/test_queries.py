@@ -127,6 +127,7 @@ def test_a_found_page_shows_all_that_is_known_of_it(store: Store) -> None:
         "resemblance": round(jaccard(A, NEAR), 4),
         "containment": round(containment(A, NEAR), 4),
         "fields": None,
+        "own_text": None,
         "first_seen": "1970-01-01T00:01:00+00:00",
         "last_seen": "1970-01-01T00:01:00+00:00",
         "run": run.id,

@@ -150,6 +150,84 @@ def test_a_page_kept_for_its_fields_names_them_and_what_it_is_like(url: str, ded
     assert (pair.fields, step_of(pair)) == (("price", "sku"), Step.NEW.value)
 
 
+def own_pages(*megabytes: int) -> list[Page]:
+    return [
+        Page(
+            f"https://a.example/{size}",
+            f"{TEXT}\nThe {MARK}program needs {size}MB to run.\n{article(7, 30)}",
+            title="Manual",
+        )
+        for size in megabytes
+    ]
+
+
+MARK = "<b>\u202e"
+KEPT = 'kept because its text says "The {0}program needs 780MB to run.", where "The {0}program'
+SAID = f'{KEPT} needs 485MB to run." stands in https://a.example/485: resemblance '
+
+
+def test_a_page_kept_for_its_text_shows_its_line_and_that_of_the_original(
+    url: str, dedup: Any
+) -> None:
+    with Store.open(url) as store:
+        _, first = decided(store, *own_pages(485, 780))
+        page = stored(store, "https://a.example/780")
+    assert (first.status, first.reason, first.is_duplicate) == ("near", "own_text", False)
+    assert page.own_text == first.own_text
+    value = f"{page.resemblance:.3f}, at or above the threshold 0.5"
+    assert why(page) == f"{SAID.format(MARK)}{value}"
+    printed = f"{SAID.format('<b> ')}{value}"
+    assert printed in dedup("show", page.url).out
+    assert f"Decided: {printed}." in dedup("show", page.url, "--explain").out
+    compared = ("compare", "https://a.example/485", page.url, "--explain")
+    assert dedup(*compared).out.startswith(f"Decided: {printed}.")
+    assert dedup(*compared, "--json").json()["explained"]["decided"]["why"] == why(page)
+    [shown] = dedup("show", page.url, "--json").json()
+    assert first.own_text is not None
+    assert shown["own_text"] == [*first.own_text]
+    pair = pair_of(url, "https://a.example/485", page.url)
+    assert step_of(pair) == Step.NEW.value
+    assert SAID.format(MARK).rpartition(": ")[0] in pair.explained
+    assert [step.answer for step in pair.steps if step.question == Step.NEAR.value] == [
+        "none that counts"
+    ]
+
+
+def test_pages_are_counted_and_listed_by_the_reason_for_which_they_are_kept(
+    url: str, dedup: Any
+) -> None:
+    with Store.open(url) as store:
+        decided(store, *own_pages(485, 780, 1200))
+        two = article(50)
+        decided(store, *(Page(f"https://b.example/{n}", two, fields={"sku": n}) for n in "ab"))
+        status = store.status()
+    assert (status.own_text, status.other_fields) == (2, 1)
+    assert "kept        2 for their text, 1 for their fields" in dedup("status").out
+    shown = dedup("status", "--json").json()
+    assert (shown["own_text"], shown["other_fields"]) == (2, 1)
+    urls = ["https://a.example/780", "https://a.example/1200"]
+    assert [page["url"] for page in dedup("list", "--reason", "own_text", "--json").json()] == urls
+    assert dedup("list", "--reason", "own_text").out.count("kept: own_text") == 2
+    refused = dedup("list", "--reason", "own-text")
+    assert "did you mean own_text?" in refused.err
+
+
+def test_what_is_template_by_now_or_not_stored_is_not_shown_as_what_kept_a_page(
+    url: str, dedup: Any
+) -> None:
+    with Store.open(url) as store:
+        decided(store, *own_pages(485, 780))
+        for number in range(12):
+            text = f"{article(20 + number, 60)}\nThe {MARK}program needs 780MB to run."
+            decided(store, Page(f"https://a.example/other/{number}", text, title=f"P {number}x"))
+        assert stored(store, "https://a.example/780").own_text is None
+    said = "says what that of https://a.example/485 does not say (not found now: template"
+    assert said in dedup("show", "https://a.example/780").out
+    with Store.open(url, store_text=False) as store:
+        decided(store, Page("https://a.example/485", article(50)), store_text=False)
+        assert stored(store, "https://a.example/780").own_text is None
+
+
 def test_a_review_decides_whatever_is_measured(url: str, dedup: Any) -> None:
     with Store.open(url) as store:
         decided(store, Page("https://a.example/", TEXT), Page("https://b.example/", article(9)))

@@ -88,6 +88,20 @@ def fill_with_attacks(url: str) -> None:
         store.check(pages, run=store.start_run(SCRIPT + BIDI))
 
 
+def fill_with_own_text(url: str) -> None:
+    """Store a page that another one of its site resembles but for a number, in hostile lines."""
+    pages = [
+        Page(
+            f"https://city.example/{size}",
+            text=f"{HARBOUR}\nThe program {SCRIPT[:20]}{BIDI} needs {size}MB to run.",
+            title="The harbour",
+        )
+        for size in (485, 780)
+    ]
+    with Store.open(url) as store:
+        store.check(pages, run=store.start_run("news"))
+
+
 EDITED_STORIES = 44
 _NOT_REVIEWED = range(2, EDITED_STORIES, 5)
 

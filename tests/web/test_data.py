@@ -9,10 +9,16 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from shingling.console.output import csv_text
+from tests.support.commands import dedup_command
+from tests.web.conftest import serving
+from tests.web.stores import fill_with_own_text
 from tests.web.test_requests import CITY, PAIR, ask
 
 if TYPE_CHECKING:
+    from pathlib import Path
     from typing import Any
+
+    import pytest
 
     from tests.web.conftest import Served
 
@@ -49,6 +55,34 @@ def test_views_are_data_with_their_filter_and_go_on_by_a_link(news: Served) -> N
     assert [row["status"] for row in group["rows"]] == ["near", "near", "exact"]
     assert data_of(news, "/overview.json")["status"]["pages"] == 28
     assert data_of(news, "/reviews.json")["total"] == 0
+
+
+def test_the_line_that_kept_a_page_is_shown_as_text_in_pages_pairs_overview_and_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = (f"https://city.example/{size}" for size in (485, 780))
+    with serving(tmp_path, fill_with_own_text) as served:
+        pair = f"?{urlencode({'a': first, 'b': second})}"
+        shown = {
+            path: ask(served, path)[2]
+            for path in (f"/page?url={second}", f"/pair{pair}", "/overview")
+        }
+        page = data_of(served, f"/page.json?url={second}")["page"]
+        assert data_of(served, f"/pair.json{pair}")["pair"]["right"]["own_text"] == page["own_text"]
+        assert data_of(served, "/overview.json")["kept"] == [page]
+        [listed] = data_of(served, "/pages.json?reason=own_text")["rows"]
+        assert (listed["url"], listed["own_text"]) == (second, None)
+    assert ["780MB" in page["own_text"][0], "485MB" in page["own_text"][1]] == [True, True]
+    dedup_command(monkeypatch, "report", "--store", served.store, str(tmp_path / "out.html"))
+    shown["report"] = (tmp_path / "out.html").read_text("utf-8")
+    for path, body in shown.items():
+        said = body.partition("kept because its text says ")[2].partition(first)[0]
+        assert "780MB" in said, path
+        assert "485MB" in said, path
+        assert "<script>" not in body, path
+        assert "&lt;script" in said, path
+        assert "\u202e" not in said, path
+        assert "\\u202e" in said, path
 
 
 def test_what_is_no_list_or_wrong_is_said_as_data(news: Served) -> None:

@@ -32,6 +32,7 @@ from shingling.console.output import (
     print_table,
 )
 from shingling.console.subcommand import HelpGroup, Subcommand
+from shingling.rules.reasons import Reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -77,6 +78,9 @@ def _print_status(status: StoreStatus) -> None:
         *before, last = status.extractors
         earlier = f" (older texts: {', '.join(before)})" if before else ""
         rows.append(("extractor", f"{last}{earlier}"))
+    if status.own_text or status.other_fields:
+        kept = f"{status.own_text:,} for their text, {status.other_fields:,} for their fields"
+        rows.append(("kept", kept))
     if status.reviews:
         rows.append(("reviews", f"{status.reviews:,}"))
     if status.full_keys:
@@ -141,6 +145,7 @@ def _list(options: CommandOptions) -> int:
         found = list(
             store.pages(
                 status=options.status,
+                reason=options.reason,
                 site=options.site,
                 title=options.title,
                 run=options.run,
@@ -211,7 +216,7 @@ def _print_page(page: StoredPage, options: CommandOptions, store: Store) -> None
     split = store.split_text(page)
     measured = {"resemblance": page.resemblance, "containment": page.containment}
     columns = {**_columns(page, split), **measured, "fields": ", ".join(page.fields)}
-    columns["threshold"] = None
+    columns["threshold"] = columns["own_text"] = None  # as part of what decided
     if page.resemblance is not None or page.reason is not None:
         from shingling.store.decided import why
 
@@ -304,6 +309,12 @@ COMMANDS = (
                 " new, exact, near, unchanged, changed or skipped",
             ),
             _SITE,
+            option(
+                "--reason",
+                metavar="REASON",
+                type=one_of(*Reason),
+                help="why pages stand so, such as own_text; with --run, of its verdicts",
+            ),
             option("--title", metavar="WORDS", type=text, help="words in their titles"),
             option("--run", type=whole_number(1), help="pages that this run has met"),
             option(
