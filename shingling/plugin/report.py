@@ -13,7 +13,7 @@ from scrapy.exceptions import DropItem
 from shingling.errors import PageError, StoreError, printable
 from shingling.kernel import COMPILED
 from shingling.rules import METHODS, MIN_WORDS_FOR_SIMHASH
-from shingling.rules.reasons import Reason
+from shingling.rules.reasons import KEEPING, Reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -33,6 +33,8 @@ _MANY = 20  # items of one site that are dropped for one original
 _MAX_ORIGINALS = 10_000  # that are counted
 _MAX_EXAMPLES = 3
 _MAX_URL = 500  # characters shown
+_SERIES = 5  # near-duplicates of one original whose words are others in the same line
+_FOR_TEXT = "kept because their texts say something of their own"
 
 
 class DuplicatePage(DropItem):
@@ -85,6 +87,9 @@ class Report:
         self._fields_across: Counter[str] = Counter()
         self._dropped_for: Counter[tuple[str, str]] = Counter()  # by original, and site of the item
         self._first_drops: list[str] = []
+        self._first_kept = ""  # for its own text, with what it says
+        self._same_line: Counter[tuple[str, str]] = Counter()  # dropped: by original, and its line
+        self._says_there: dict[tuple[str, str], str] = {}  # the last one of these
         self._logged: set[str] = set()
         self._store_error = ""  # of the last page, unless one has been decided since
 
@@ -105,6 +110,12 @@ class Report:
             f" {decided}, pages extracted in {workers},"
             f" {'compiled' if COMPILED else 'NumPy'} signing",
         )
+        if not rules.store_text and rules.own_text != "ignore":
+            self._log(
+                logging.INFO,
+                "Dedup: texts are not kept (DEDUP_STORE_TEXT = False), so what pages say of their"
+                " own is not known (DEDUP_OWN_TEXT): resemblance decides",
+            )
 
     def decided(self, verdict: Verdict, words: int | None) -> None:
         """Count a document in the stats.
@@ -140,12 +151,21 @@ class Report:
                 " dedup/short_for_simhash counts them",
             )
 
-    def kept(self, verdict: Verdict) -> None:
-        """Count an item that goes on."""
+    def kept(self, verdict: Verdict, url: str) -> None:
+        """Count an item that goes on.
+
+        Args:
+            verdict: on its document.
+            url: of the document.
+        """
         self._originals_missing += verdict.reason == Reason.ORIGINAL_MISSING
         if _says_more(verdict):
-            self._items["kept"] += 1
-            self._fields.update(verdict.fields)
+            self._items[str(verdict.reason)] += 1
+            if verdict.reason == Reason.OTHER_FIELDS:
+                self._fields.update(verdict.fields)
+            elif verdict.own_text and not self._first_kept:
+                said = _said(verdict.own_text, verdict.original or "")
+                self._first_kept = f", such as {url[:_MAX_URL]}: {said}"
             return
         self._items[verdict.status] += 1
         if verdict.status == "skipped" and verdict.reason is not None:
@@ -172,6 +192,10 @@ class Report:
         original, site = verdict.original or "", site_of(url)
         if (original, site) in self._dropped_for or len(self._dropped_for) < _MAX_ORIGINALS:
             self._dropped_for[original, site] += 1
+        line, there = verdict.own_text or ("", "")
+        if there and len(self._same_line) < _MAX_ORIGINALS:
+            self._same_line[original, there] += 1
+            self._says_there[original, there] = line
         if len(self._first_drops) < _MAX_EXAMPLES:
             fields = ", ".join(map(printable, verdict.fields[:_MAX_NAMES])) or "none"
             self._first_drops.append(f"{url[:_MAX_URL]}: {described}; fields that differ: {fields}")
@@ -214,12 +238,15 @@ class Report:
         duplicates = self._items["exact"] + self._items["near"]
         if duplicates:
             parts.append(f"{duplicates} duplicates kept")
-        if self._items["kept"]:
-            parts.append(f"{self._items['kept']} kept because their fields differ")
+        kept, kept_for_text = (self._items[reason] for reason in KEEPING)
+        if kept:
+            parts.append(f"{kept} kept because their fields differ")
+        if kept_for_text:
+            parts.append(f"{kept_for_text} {_FOR_TEXT}")
         parts.append(f"{self._items['skipped']} skipped{_listed(self._skipped)}")
         parts.append(f"{self._items['error']} errors")
         self._log(logging.INFO, f"Dedup: {total} items: {', '.join(parts)}")
-        if kept := self._items["kept"]:
+        if kept:
             self._log(
                 logging.INFO,
                 f"Dedup: {kept} near-duplicates were kept because their fields differ:"
@@ -227,6 +254,21 @@ class Report:
                 " DEDUP_IGNORE_FIELDS ="
                 f" {_with_first(self._settings.rules.ignore_fields, self._fields)}",
             )
+        if kept_for_text:
+            self._log(
+                logging.INFO,
+                f"Dedup: {kept_for_text} near-duplicates were {_FOR_TEXT}{self._first_kept}."
+                ' To let such pages go: DEDUP_OWN_TEXT = "ignore"',
+            )
+        for (original, there), number in self._same_line.most_common(1):
+            if number >= _SERIES:
+                said = _said((self._says_there[original, there], there), "it")
+                self._log(
+                    logging.INFO,
+                    f"Dedup: {number} items dropped as near-duplicates of {original[:_MAX_URL]}"
+                    f" differ from it by words in the same line: {said}. If they are a"
+                    ' series and no copies: DEDUP_OWN_TEXT = "strict"',
+                )
         if self._fields_across:
             self._log(
                 logging.INFO,
@@ -266,8 +308,14 @@ class Report:
 
 
 def _says_more(verdict: Verdict) -> bool:
-    """Whether a page is kept for its item's own fields, which were not known before."""
-    return verdict.reason == Reason.OTHER_FIELDS and verdict.status != "unchanged"
+    """Whether a page is kept for its own fields or text, which were not known before."""
+    return verdict.reason in KEEPING and verdict.status != "unchanged"
+
+
+def _said(own_text: tuple[str, str], original: str) -> str:
+    from shingling.store.decided import text_said  # hardly ever does a crawl need it
+
+    return printable(text_said(own_text, original[:_MAX_URL]))
 
 
 def _first(counter: Counter[str]) -> str:

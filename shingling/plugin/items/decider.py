@@ -146,7 +146,7 @@ class ItemDecider:
     ) -> Any:
         """Let an item go on to the later pipelines, filled and tagged as the settings say."""
         verdict, result = outcome.verdict, outcome.verdict.as_dict()
-        self._report.kept(verdict)
+        self._report.kept(verdict, outcome.url)
         if _is_list(document):
             self._explain_lists(outcome.url)
             result["reason"] = result["reason"] or Reason.LIST.value

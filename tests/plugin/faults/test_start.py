@@ -70,6 +70,7 @@ WRONG: dict[str, list[Any]] = {
     "DEDUP_METHOD": ["", "MinHash", "simhash+minhash", "supershingle", 1, []],
     "DEDUP_MIN_WORDS": [*NO_NUMBERS, -1, "-1", 2.5, 1_000_001],
     "DEDUP_ON_ERROR": ["", "ignore", False, []],
+    "DEDUP_OWN_TEXT": ["", "Keep", "all", True, 0, [], ["keep"], {}],
     "DEDUP_REPORT": [
         *(5, True, b"report.html", [], ["report.html"], "report", "dedup.db"),
         *("s3://bucket/report.html", "a\0.html", "report.html/"),
