@@ -37,7 +37,7 @@ from shingling.fetching.waiting import MAX_WAIT_SECONDS, FormsUnderWay, PagesNot
 from shingling.plugin.pipeline import DedupPipeline
 from shingling.plugin.settings import DedupSettings
 from shingling.plugin.waiting import ends_within
-from shingling.rules.reasons import Reason
+from shingling.rules.reasons import KEEPING
 from shingling.store.model import Verdict
 
 if TYPE_CHECKING:
@@ -311,7 +311,7 @@ def _page(
         text=extraction.text,
         title=extraction.title,
         links=tuple(seen.links),
-        has_other_fields=verdict.reason == Reason.OTHER_FIELDS,
+        says_more=verdict.reason in KEEPING,
         has_changed=verdict.status == "changed",
         is_from_elsewhere=is_from_elsewhere(response.request),
         found_on=found_on(response.request),

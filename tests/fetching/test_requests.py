@@ -21,8 +21,10 @@ from scrapy.settings import Settings
 
 from shingling import Addon, RepeatedPage
 from shingling.errors import SettingsError
+from shingling.extraction.pages import Extraction
 from shingling.fetching.counting import lost
 from shingling.fetching.learning import MAX_LINKS, site_name
+from shingling.fetching.middleware import _page
 from shingling.fetching.requests import (
     Yielded,
     asked_for,
@@ -33,6 +35,8 @@ from shingling.fetching.requests import (
 )
 from shingling.fetching.savings import read_savings
 from shingling.fetching.waiting import FormsUnderWay
+from shingling.rules.reasons import KEEPING, Reason
+from shingling.store import Verdict
 from shingling.store.session import Session
 from tests.support.crawls import Project, stats
 from tests.support.pages import article, html
@@ -141,6 +145,13 @@ def test_another_host_or_port_is_another_site(url: str) -> None:
     request = Request("https://victim.example/a?sid=1")
     mark(request, page(url), FOLDERS)
     assert is_from_elsewhere(request)
+
+
+def test_a_page_that_is_kept_for_what_it_says_is_learned_from_as_such() -> None:
+    for reason in (*KEEPING, None, Reason.OTHER_TITLE):
+        response = page(URL)
+        seen, verdict = Yielded(response), Verdict("near", reason=reason)
+        assert _page(response, seen, Extraction(), verdict).says_more is (reason in KEEPING)
 
 
 def test_only_what_a_callback_has_asked_for_may_be_skipped() -> None:

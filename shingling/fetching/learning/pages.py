@@ -23,7 +23,7 @@ class FetchedPage:
         text: the main text; without it, pages are the same only if all their words are.
         links: URLs of the requests that the callback yielded, at most `MAX_LINKS`.
         title: of the page.
-        has_other_fields: whether its item differs in a field from that of a page with its text.
+        says_more: whether it or its item says what a page that it resembles does not say.
         has_changed: whether it has another text than in an earlier crawl.
         is_from_elsewhere: whether another site has had a part in its URL. It may be made up, and
             speaks for no change.
@@ -38,7 +38,7 @@ class FetchedPage:
     text: str | None = None
     links: tuple[str, ...] = ()
     title: str | None = None
-    has_other_fields: bool = False
+    says_more: bool = False
     has_changed: bool = False
     is_from_elsewhere: bool = False
     found_on: str = ""

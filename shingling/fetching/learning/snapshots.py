@@ -61,25 +61,25 @@ class PageSnapshot(NamedTuple):
             make up texts whose hashes share a place in a table.
         sentences: hash and two kinds of each; empty if there are too many.
         links: a sample, compressed.
-        has_other_fields: its item differs in a field from that of a page with its text.
+        says_more: it or its item says what a page that it resembles does not say.
     """
 
     content: int
     sentences: bytes
     links: bytes
-    has_other_fields: bool = False
+    says_more: bool = False
 
     def pack(self) -> bytes:
         """Pack it into bytes."""
-        head = _HEAD.pack(self.content, len(self.sentences), self.has_other_fields)
+        head = _HEAD.pack(self.content, len(self.sentences), self.says_more)
         return head + self.sentences + self.links
 
     @classmethod
     def unpack(cls, packed: bytes) -> PageSnapshot:
         """Unpack what was packed."""
-        content, size, has_other_fields = _HEAD.unpack_from(packed)
+        content, size, says_more = _HEAD.unpack_from(packed)
         end = _HEAD.size + size
-        return cls(content, packed[_HEAD.size : end], packed[end:], has_other_fields)
+        return cls(content, packed[_HEAD.size : end], packed[end:], says_more)
 
 
 def take_snapshot(page: FetchedPage) -> PageSnapshot | None:
@@ -93,7 +93,7 @@ def take_snapshot(page: FetchedPage) -> PageSnapshot | None:
         hash((signature.text_hash, title)),
         _sentences(f"{title}\n{page.text or ''}").tobytes() if page.text else b"",
         zlib.compress(links, 1),
-        page.has_other_fields,
+        page.says_more,
     )
 
 
@@ -126,7 +126,7 @@ class VolatileSentences:
 
     def compare(self, a: PageSnapshot, b: PageSnapshot) -> Likeness:
         """Likeness of two pages."""
-        if b.has_other_fields:
+        if b.says_more:
             return Likeness.OTHER
         if a.content == b.content:
             return Likeness.SAME

@@ -385,6 +385,17 @@ def test_what_changes_anyway_is_asked_of_one_url_that_is_fetched_twice() -> None
     }
 
 
+def test_a_page_kept_for_what_it_says_is_no_repetition_whatever_changes_anyway() -> None:
+    text = "\n".join(text_of(f"line {number}", 20) for number in range(6))
+    for says_more in (False, True):
+        learner = UrlLearner()
+        learner.note(page_of(f"{HOST}/a", f"{text}\nViews: 0"))
+        other = page_of(f"{HOST}/a?s=1", f"{text}\nViews: 1")
+        learner.note(replace(other, says_more=says_more))
+        assert {one.contradicted for one in learner.rules()} == ({1.0} if says_more else set())
+        assert learner.refetches() == ([] if says_more else [f"{HOST}/a"])
+
+
 def test_what_is_learned_below_one_path_acts_below_another_one() -> None:
     learner = UrlLearner(explore_share=0.0)
 
