@@ -6,48 +6,16 @@ import json
 import shutil
 import subprocess
 import sys
-import threading
-from contextlib import contextmanager
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from crawler.serve import PORT, serve
 from shingling import Store
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-SAMPLE = Path(__file__).parent / "sample"
 FOLDER = Path("demo")
-PORT = 8765
-
-
-class _Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (as inherited)
-        """Say nothing."""
-
-
-@contextmanager
-def serve(folder: Path, port: int = 0) -> Iterator[str]:
-    """Serve a folder on loopback; yield its address. A port in use is replaced by a free one."""
-    handler = partial(_Quiet, directory=str(folder))
-    try:
-        server = ThreadingHTTPServer(("127.0.0.1", port), handler)
-    except OSError:
-        server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
 
 
 def main() -> int:
@@ -55,46 +23,63 @@ def main() -> int:
     shutil.rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir()
     feed, database = FOLDER / "pages.jsonl", f"sqlite:///{(FOLDER / 'dedup.db').absolute()}"
-    with serve(SAMPLE, PORT) as address:
-        # fmt: off
-        command = [
-            sys.executable, "-m", "scrapy", "crawl", "site", "-a", f"url={address}",
-            "-O", str(feed), "-L", "ERROR",
-            "-s", f"DEDUP_STORE_URL={database}", "-s", "DOWNLOAD_DELAY=0",
-            "-s", "CONCURRENT_REQUESTS=1",  # so that every demonstration goes the same way
-        ]
-        # fmt: on
-        print(f"$ scrapy crawl site -a url={address} -O {feed}", flush=True)
-        status = subprocess.run(command, check=False).returncode  # noqa: S603 (our own words)
-    if status:
-        return status
-    kept = [json.loads(line) for line in feed.read_text(encoding="utf-8").splitlines()]
+    with serve(PORT) as address:
+        for site in (address, address.replace("127.0.0.1", "localhost")):
+            # fmt: off
+            command = [
+                sys.executable, "-m", "scrapy", "crawl", "site", "-a", f"url={site}",
+                "-o", str(feed), "-L", "ERROR",
+                "-s", f"DEDUP_STORE_URL={database}", "-s", "DOWNLOAD_DELAY=0",
+                "-s", "CONCURRENT_REQUESTS=1",  # so that every demonstration goes the same way
+            ]
+            # fmt: on
+            print(f"$ scrapy crawl site -a url={site} -o {feed}", flush=True)
+            status = subprocess.run(command, check=False).returncode  # noqa: S603 (our own words)
+            if status:
+                return status
+
+    def short(url: str | None) -> str:
+        return url.removeprefix(address).removeprefix("http://") or "/" if url else ""
+
+    items = [json.loads(line) for line in feed.read_text(encoding="utf-8").splitlines()]
+    kept = {item["url"]: item["dedup"] for item in items}
     with Store.open(database, create=False) as store:
-        dropped = [page for page in store.pages() if page.original]
-        stored = {page.url: page for page in store.pages()}
+        pages = list(store.pages())
+    ids = {page.url: page.id for page in pages}
     console = Console(width=None if sys.stdout.isatty() else 110)
     _print(
         console,
         f"Kept: {len(kept)} pages, in {feed}",
-        ["page", "title", "words"],
+        ["page", "title", "reason"],
         [
-            (page["url"].removeprefix(address), page["title"] or "", str(stored[page["url"]].words))
-            # In the order of the verdicts: items come out when their main text is there.
-            for page in sorted(kept, key=lambda item: stored[item["url"]].id)
+            (short(page.url), page.title or "", page.reason or "")
+            for page in pages
+            if page.url in kept
         ],
     )
     _print(
         console,
-        f"Dropped: {len(dropped)} pages",
-        ["page", "verdict", "resemblance", "duplicate of"],
+        "Of these, kept although they resemble another page",
+        ["page", "resemblance", "other page", "own text"],
         [
             (
-                page.url.removeprefix(address),
-                page.status,
+                short(page.url),
                 f"{page.resemblance:.3f}",
-                (page.original or "").removeprefix(address),
+                short(page.compared_with),
+                kept[page.url]["own_text"][0],
             )
-            for page in dropped
+            for page in pages
+            if page.reason == "own_text"
+        ],
+    )
+    _print(
+        console,
+        f"Dropped: {len(pages) - len(kept)} pages",
+        ["page", "verdict", "resemblance", "duplicate of"],
+        [
+            (short(page.url), page.status, f"{page.resemblance:.3f}", short(page.original))
+            for page in sorted(pages, key=lambda page: (ids.get(page.original or "", 0), page.url))
+            if page.url not in kept
         ],
     )
     console.print(

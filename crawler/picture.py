@@ -15,8 +15,8 @@ from rich.text import Text
 
 _ROOT = Path(__file__).parents[1]
 _PICTURE = _ROOT / "docs" / "images" / "demo.svg"
-_MAX_ROWS = 7  # of each table
-_WIDTH = 84  # columns
+_MAX_ROWS = 8  # of each table
+_WIDTH = 110  # columns
 _FONT_FROM_THE_NETWORK = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from crawler.demo import SAMPLE, serve
+from crawler.serve import SAMPLE, serve, view
 from shingling.files.archives import read_archive
 from shingling.files.pages import SavedPage
 from tests.hostile.files.archives import http, page, warc_record
@@ -92,7 +92,7 @@ def manual(*, faults: bool = False) -> Iterator[Server]:
 
 
 def test_items_of_a_site_have_all_fields_and_are_of_its_own_host(tmp_path: Path) -> None:
-    with serve(SAMPLE) as address:
+    with serve() as address:
         items = crawl(tmp_path, "site", "-a", f"url={address}", "-a", "limit=7").items
     assert len(items) == 7
     assert all(item["url"].startswith(address) for item in items)
@@ -102,6 +102,24 @@ def test_items_of_a_site_have_all_fields_and_are_of_its_own_host(tmp_path: Path)
     assert len(item["text"]) > 100
     assert item["fetched"].endswith("+00:00")
     assert item["dedup"]["status"] in ("new", "near", "exact")
+
+
+def test_the_sample_site_has_print_views_a_session_and_a_mirror() -> None:
+    front = (SAMPLE / "index.html").read_text(encoding="utf-8")
+    section = (SAMPLE / "amd64" / "en" / "ch02s05.html").read_text(encoding="utf-8")
+    assert 'href="amd64/en/ch02s05.html?sid=4f2a"' in view(front, "sid=4f2a", is_mirror=False)
+    shown = {query: view(section, query, is_mirror=False) for query in ("", "print=1", "sid=4f2a")}
+    shown["mirror"] = view(section, "", is_mirror=True)
+    own = {
+        "": "Print this page",
+        "print=1": "Printed on",
+        "sid=4f2a": "Guest",
+        "mirror": "A mirror",
+    }
+    for query, text in shown.items():
+        assert [name for name, words in own.items() if words in text] == [query]
+        assert ("navheader" in text) == (query in ("", "sid=4f2a"))
+        assert "780MB" in text
 
 
 @pytest.mark.parametrize(
@@ -134,7 +152,7 @@ def test_with_a_jobdir_each_crawl_goes_on_for_as_many_pages_again(tmp_path: Path
     assert reasons == ["limit", "limit", "finished"]
 
 
-@pytest.mark.parametrize(("limit", "number"), [((), 15 + 6), (("-a", "limit=4"), 4)])
+@pytest.mark.parametrize(("limit", "number"), [((), 15 + 2), (("-a", "limit=4"), 4)])
 def test_chosen_pages_of_a_folder_are_read_in_sorted_order_up_to_the_limit(
     tmp_path: Path, limit: tuple[str, ...], number: int
 ) -> None:

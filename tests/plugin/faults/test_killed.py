@@ -14,6 +14,7 @@ from tests.plugin.faults.test_database import PAGES, stored
 from tests.support.crawls import Crawling, stats
 from tests.support.installed import ROOT
 from tests.support.invariants import is_whole
+from tests.support.pages import article, html
 from tests.support.processes import so_within
 from tests.support.stores import rows_of
 
@@ -78,11 +79,18 @@ def let_until_stored(
 
 
 def archive(folder: Path, store: Path, *arguments: str, gate: Gate | None = None) -> Crawling:
-    """Start the archive spider over the sample; pages wait at a gate, if there is one."""
+    """Start the archive spider over 36 pages; they wait at a gate, if there is one."""
+    pages = folder / "pages"
+    pages.mkdir(exist_ok=True)
+    for number in range(36):
+        text = article(number % 24)  # the last 12 are copies, 6 of them with an end of their own
+        text = text if number < 30 else f"{text.rsplit(maxsplit=3)[0]} and so on"
+        (pages / f"{number:02}.html").write_text(html(text))
     extractor = "gated_extractor.extract_when_let" if gate else "quick"
     return Crawling(
         ROOT,
-        *("-a", "path=crawler/sample", "-O", str(folder / "items.jsonl")),
+        *("-a", f"path={pages}", "-a", "base=https://pages.example/"),
+        *("-O", str(folder / "items.jsonl")),
         *("-s", f"DEDUP_STORE_URL=sqlite:///{store}", "-s", "DEDUP_WORKERS=2"),
         *("-s", f"DEDUP_EXTRACTOR={extractor}", *arguments),
         command=("-m", "scrapy", "crawl", "archive"),
