@@ -66,10 +66,10 @@ def own_passage(
     """Find what a text says that another one does not.
 
     It counts if it has another number in the place of one, or a number more in a line that the
-    other text has; or if passages of five words and more hold `min_words` together. Lines that are links alone say nothing, nor does a number alone on its
-    line, which is a counter, unless a label is in the line before. Only lines that differ are
-    compared; if they are too long, the first one counts. Time grows linearly with the texts,
-    sorting apart.
+    other text has; or if passages of five words and more hold `min_words` together. Lines that are
+    links alone say nothing, nor does a number alone on its line, which is a counter, unless a label
+    is in the line before. Only lines that differ are compared; if they are too long, the first one
+    counts. Time grows linearly with the texts, sorting apart.
 
     Args:
         lines: of the text.

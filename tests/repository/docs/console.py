@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from tests.support.installed import ROOT
 from tests.support.processes import PATIENCE, Fork
@@ -25,7 +26,7 @@ _OF_THE_SHELL = re.compile(r"[|&;<>*?$`]")
 
 # What differs from one run, machine or moment to the next.
 _DIFFERENT = [
-    (re.compile(r"http://127\.0\.0\.1:\d+"), "ADDRESS"),
+    (re.compile(r"(?<=//127\.0\.0\.1:|//localhost:)\d+"), "PORT"),
     (re.compile(r"sqlite:////\S+?dedup\.db"), "STORE"),
     (re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d(:\d\d)?"), "TIME"),
     (re.compile(r"\d+\.\d kB$"), "SIZE"),
@@ -95,7 +96,12 @@ class Shell:
                 )
 
     def _here(self, text: str) -> str:
-        return text.replace(ADDRESS, self.address)
+        return with_port_of(self.address, text)
+
+
+def with_port_of(address: str, text: str) -> str:
+    """A text of the documentation with another port of the sample site and of its mirror."""
+    return text.replace(f":{urlsplit(ADDRESS).port}", f":{urlsplit(address).port}")
 
 
 def commands(block: Block) -> list[tuple[str, list[str]]]:

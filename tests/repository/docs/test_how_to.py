@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from crawler.demo import SAMPLE, serve
 from crawler.picture import shortened
-from tests.repository.docs.console import ADDRESS, Shell, commands
+from crawler.serve import serve
+from tests.repository.docs.console import Shell, commands, with_port_of
 from tests.repository.docs.pages import DOCS, Block, blocks, read, sections
 from tests.support.crawls import SPIDER, Project
 from tests.support.installed import ROOT
@@ -125,13 +125,13 @@ def test_the_extractor_of_a_user_decides_what_is_compared(shop: Shop) -> None:
 
 
 # What a reader has to install or start once.
-_SET_UP = ("git ", "python3 ", ". ", "pip ")
+_SET_UP = ("git ", "cd scrapy-shingling", "python3 ", ". ", "pip ")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the tutorial is for a POSIX shell")
 def test_every_command_of_the_tutorial_prints_what_the_page_says(tmp_path: Path) -> None:
     ran = 0
-    with serve(SAMPLE) as address:
+    with serve() as address:
         shell = Shell(tmp_path, address.rstrip("/"))
         for block in blocks(read("tutorial.md")):
             if block.caption is not None:
@@ -173,7 +173,7 @@ class Demo:
 
     def here(self, url: str) -> str:
         """A URL of the documentation in this demonstration, whose port may be another one."""
-        return url.replace(ADDRESS, self.address)
+        return with_port_of(self.address, url)
 
 
 def make_project(folder: Path) -> None:
@@ -194,7 +194,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
 
 def bare(text: str) -> str:
     """A text without white space and without the port of the sample site."""
-    return re.sub(r"\s|(?<=127\.0\.0\.1):\d+", "", text)
+    return re.sub(r"\s|(?<=127\.0\.0\.1|localhost):\d+", "", text)
 
 
 def test_the_picture_of_the_readme_shows_what_the_demonstration_prints(demo: Demo) -> None:
@@ -208,18 +208,25 @@ def test_the_readme_tells_the_numbers_of_the_demonstration(demo: Demo) -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     counts = dict(re.findall(r"(Kept|Dropped): (\d+) pages", demo.printed))
     assert f"{counts['Kept']} pages kept, {counts['Dropped']} dropped" in readme
-    shown = re.search(r'"(http\S+)", "title": "([^"]+)",\n "dedup": ({.+})}', readme)
-    assert shown
-    [found] = json.loads(
-        Shell(demo.folder).run(
-            f"scrapy dedup show {demo.here(shown[1])} --json --store sqlite:///demo/dedup.db"
-        )
-    )
-    result = json.loads(shown[3])
-    assert found["title"].replace("\xa0", " ") == shown[2]
-    assert found["status"] == result["status"]
-    assert found["original"] == demo.here(result["original"])
-    assert round(found["resemblance"], 4) == result["resemblance"]
+    feed = (demo.folder / "demo" / "pages.jsonl").read_text(encoding="utf-8")
+    kept = {item["url"]: item for item in map(json.loads, feed.splitlines())}
+    examples = [
+        json.JSONDecoder().raw_decode(readme, found.start())[0]
+        for found in re.finditer(r'{"url"', readme)
+    ]
+    tagged = [item for item in examples if "dedup" in item]
+    assert len(tagged) == 2
+    for item in examples:
+        url = demo.here(item["url"])
+        show = f"scrapy dedup show {url} --json --store sqlite:///demo/dedup.db"
+        [found] = json.loads(Shell(demo.folder).run(show))
+        assert found["title"].replace("\xa0", " ") == item["title"]
+        told = kept[url]["dedup"] if url in kept else found
+        for name, value in item.get("dedup", {"…": ""}).items():
+            if name == "resemblance":
+                assert round(told[name], 4) == value
+            elif name != "…":
+                assert told[name] == (demo.here(value) if name == "original" else value)
 
 
 @pytest.mark.parametrize(
