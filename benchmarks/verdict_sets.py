@@ -136,6 +136,10 @@ def _web(rows: list[dict[str, Any]]) -> list[LabelledPage]:
     ]
 
 
+def _gold_of_urls(rows: list[dict[str, Any]]) -> list[LabelledPage]:
+    return [LabelledPage(row["file"], row["url"], gold=row["gold"]) for row in rows]
+
+
 def _gold(rows: list[dict[str, Any]]) -> list[LabelledPage]:
     return [
         replace(page, gold=row["gold"], groups=(ALL, (EVEN, ODD)[int(row["group"]) % 2]))
@@ -150,6 +154,8 @@ VERDICT_SETS = {
     "trafilatura-eval": VerdictSet(_web, "main texts >= 0.5 alike", must_find=0.5),
     "article-extraction": VerdictSet(_web, "main texts >= 0.5 alike", must_find=0.5),
     "gold-articles": VerdictSet(_gold, "gold texts >= 0.8 alike"),
+    "debian-docs": VerdictSet(_gold_of_urls, "gold texts >= 0.8 alike"),
+    "gimp-help": VerdictSet(_gold_of_urls, "gold texts >= 0.8 alike"),
     "handbook-languages": VerdictSet(
         _handbook, "same file, whole texts >= 0.8 alike", must_find=0.0, text=handbook_text
     ),

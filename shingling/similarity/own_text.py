@@ -8,6 +8,7 @@ text's own. It does not matter where lines end, nor in which order they come.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from itertools import chain, compress
 from os.path import commonprefix  # of any strings
 from typing import TYPE_CHECKING, NamedTuple
@@ -41,7 +42,7 @@ _LABEL = re.compile(r"(?:[^\s\d]++\s*+){1,5}+")
 # A name, with the digits in it, or a number, which is a group: sign, digits and separators, unit.
 _NAME_OR_NUMBER = re.compile(
     rf"[{_LETTERS}_](?:-*+[{_LETTERS}\d_])*+(?:(?<=\d)\.\d+)*+"
-    rf"|((?:(?<!\S)[-+−±~≈<>≤≥]\ ?|[{_CURRENCY}]\ ?)*+\d(?:[-.,:/'’×·]*+[{_LETTERS}\d])*+"
+    rf"|((?:(?<!\S)[-+−±~≈<>≤≥]\ ?|[{_CURRENCY}]\ ?){{0,4}}+\d(?:[-.,:/'’×·]*+[{_LETTERS}\d])*+"
     rf"(?:\ ?(?:[%‰°{_CURRENCY}]+[{_LETTERS}]?|[{_SINGLE}]|[^\W\d_{_SINGLE}]++))?+)"
 )
 
@@ -65,11 +66,12 @@ def own_passage(
 ) -> OwnPassage | None:
     """Find what a text says that another one does not.
 
-    It counts if it has another number in the place of one, or a number more in a line that the
-    other text has; or if passages of five words and more hold `min_words` together. Lines that are
-    links alone say nothing, nor does a number alone on its line, which is a counter, unless a label
-    is in the line before. Only lines that differ are compared; if they are too long, the first one
-    counts. Time grows linearly with the texts, sorting apart.
+    It counts if it has another number in the place of one, in words that are mostly the same, or a
+    number more in a line that the other text has; or if passages of five words and more hold
+    `min_words` together. Lines that are links alone say nothing, nor does a number alone on its
+    line, which is a counter, unless a label is in the line before. Only lines that differ are
+    compared; if they are too long, the first one counts. Time grows linearly with the texts,
+    sorting apart.
 
     Args:
         lines: of the text.
@@ -181,12 +183,13 @@ class _Comparison:
     def _has_other_number(self, start: int, end: int) -> bool:
         """Whether a passage has a number that does not stand in its place in the second text."""
         low, high = self._place(start, end)
-        numbers = _numbers(self._words[start:end])
-        other_numbers = _numbers(self._other_words[low:high])
+        (numbers, words), (other_numbers, other_words) = map(
+            _sorted, (self._words[start:end], self._other_words[low:high])
+        )
         others = iter(other_numbers)
         if all(any(_are_same(number, other) for other in others) for number in numbers):
             return False  # they stand there, in this order
-        if other_numbers:
+        if other_numbers and 2 * (words & other_words).total() >= words.total():
             return True
         here = np.isin(self._line_of, self._line_of[start:end])
         return bool(2 * self._is_said[here].sum() >= here.sum())
@@ -218,8 +221,10 @@ def _words_of(line: str) -> list[str]:
     return [next(found) if word == _STAND_IN else word for word in canonical_words(masked)]
 
 
-def _numbers(words: Sequence[str]) -> list[str]:
-    return [word for word in words if word.startswith(_NUMBER_SIGN)]
+def _sorted(words: Sequence[str]) -> tuple[list[str], Counter[str]]:
+    """Sort words into numbers and others."""
+    numbers = [word for word in words if word.startswith(_NUMBER_SIGN)]
+    return numbers, Counter(words) - Counter(numbers)
 
 
 def _are_same(number: str, other: str) -> bool:

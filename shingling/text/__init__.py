@@ -22,7 +22,6 @@ from shingling.text.prepared import (
     unpack,
 )
 from shingling.text.titles import (
-    differ_in_numbers_only,
     has_same_headline,
     possible_names,
     scripts,
@@ -43,7 +42,6 @@ __all__ = [
     "bounded",
     "canonical_words",
     "clean",
-    "differ_in_numbers_only",
     "fold",
     "fold_words",
     "has_same_headline",

@@ -149,15 +149,6 @@ def scripts(title: str) -> frozenset[str]:
     return frozenset(name(letter, "").partition(" ")[0] for letter in letters)
 
 
-def differ_in_numbers_only(a: str, b: str) -> bool:
-    """Whether two titles or texts have the same words, apart from words with digits in them."""
-    return _words_without_digits(a) == _words_without_digits(b)
-
-
-def _words_without_digits(text: str) -> list[str]:
-    return [word for word in canonical_words(text) if not any(map(str.isdigit, word))]
-
-
 def _title_words(title: str) -> list[str]:
     visible = plain_line(fold(title))
     words = visible.split()

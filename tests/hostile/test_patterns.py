@@ -14,13 +14,21 @@ import pytest
 
 import shingling
 from shingling import errors
-from shingling.extraction import html, main_text, pages, parsed, resiliparse, trafilatura
+from shingling.extraction import (
+    html,
+    main_text,
+    pages,
+    parsed,
+    resiliparse,
+    shown as shown_content,
+    trafilatura,
+)
 from shingling.fetching.learning import changes, snapshots
 from shingling.files import tables
 from shingling.plugin import settings as plugin_settings
 from shingling.plugin.items import documents
 from shingling.rules import values
-from shingling.similarity import diff
+from shingling.similarity import diff, own_text
 from shingling.store import urls
 from shingling.store.decide import alike
 from shingling.text import canonical, folding, prepared, titles
@@ -62,6 +70,13 @@ _USES: dict[str, Callable[[Any], Any]] = {
     "plugin.settings._LONG_WORD": lambda message: plugin_settings._LONG_WORD.sub("", message),
     "similarity.diff._WORD": diff._WORD.findall,
     "similarity.diff._SENTENCE_END": diff._SENTENCE_END.findall,
+    "similarity.own_text._DIGIT": own_text._DIGIT.search,
+    "similarity.own_text._LABEL": own_text._LABEL.fullmatch,
+    "similarity.own_text._NAME_OR_NUMBER": lambda line: own_text._NAME_OR_NUMBER.sub(" ", line),
+    "similarity.own_text._PLAIN_NUMBER": own_text._PLAIN_NUMBER.fullmatch,
+    "extraction.shown._AROUND": shown_content._AROUND.search,
+    "extraction.shown._LEADS_ELSEWHERE": shown_content._LEADS_ELSEWHERE.search,
+    "extraction.shown._NAVIGATION": shown_content._NAVIGATION.search,
     "store.urls._SCHEME": lambda url: urls._SCHEME.sub("", url),
     "store.urls._CREDENTIALS": urls._CREDENTIALS.match,
     "store.urls._USUAL": urls._USUAL.match,
@@ -94,6 +109,8 @@ _USES: dict[str, Callable[[Any], Any]] = {
     "text.titles._NUMBERING": titles._NUMBERING.match,
     "text.titles._DIGIT": titles._DIGIT.search,
     "text.titles._SEPARATOR": lambda title: titles._SEPARATOR.split(" ".join(title.split())),
+    "text.titles._LOOSE_SEPARATOR": lambda title: titles._LOOSE_SEPARATOR.findall(title),
+    "text.titles._PROSE": titles._PROSE.search,
     "text.titles._PUNCTUATION": titles._PUNCTUATION.findall,
     "text.titles._ONLY_MARKS": titles._ONLY_MARKS.fullmatch,
     "tuning.pairs._URL": pairs._URL.findall,

@@ -22,13 +22,12 @@ from shingling.extraction.pages import Fetched, PageExtractor
 from shingling.plugin.items.documents import choose_document, is_same_page
 from shingling.plugin.middleware import Source
 from shingling.plugin.settings import DedupSettings
-from shingling.similarity import word_diff
+from shingling.similarity import own_passage, word_diff
 from shingling.sketch import exact_hash, shingle_text
 from shingling.store import Page, Store, safe_url, site_of
 from shingling.text import (
     Canonicaliser,
     bounded,
-    differ_in_numbers_only,
     fold,
     scripts,
     split_blocks,
@@ -92,7 +91,7 @@ _USES: dict[str, Callable[[Any], Any]] = {
     "title_parts": title_parts.__wrapped__,
     "split_numbering": split_numbering,
     "scripts": scripts,
-    "differ_in_numbers_only": lambda text: differ_in_numbers_only(text, text + "1"),
+    "own_passage": lambda text: own_passage([text, "1 b"], [text + " b", "2 b"], 20),
     "compare": lambda text: compare(text, text + " b"),
     "word_diff": lambda text: word_diff(text, text + " b"),
 }

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import example, given, strategies as st
 
 from shingling.text import (
-    differ_in_numbers_only,
     scripts,
     split_blocks,
     split_numbering,
@@ -108,24 +107,6 @@ def test_a_title_has_parts_if_it_has_a_key(title: str) -> None:
     assert bool(title_parts(title)) == bool(title_key(title))
     assert 0 not in title_parts(title)
     assert 0 not in title_parts(title).values()
-
-
-@pytest.mark.parametrize(
-    ("a", "b", "same"),
-    [
-        ("Boot a 64-bit PC", "Boot a 32-bit PC", True),
-        ("Installing on i386", "Installing on s390x", True),
-        ("operator==", "operator!=", True),
-        ("(3) Inbox", "Inbox", True),
-        ("mass 1.67e-27 kg", "mass 9.11e-31 kg", True),
-        ("Rain falls", "Rain fell", False),
-        ("Rain falls", "Rain falls again", False),
-    ],
-)
-def test_what_differs_in_numbers_and_symbols_only_has_the_same_words(
-    a: str, b: str, same: bool
-) -> None:
-    assert differ_in_numbers_only(a, b) is same
 
 
 @pytest.mark.parametrize(

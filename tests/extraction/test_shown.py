@@ -1,0 +1,103 @@
+"""What the content of a page shows is compared, whatever its elements are called."""
+
+from __future__ import annotations
+
+import time
+from unittest.mock import patch
+
+import pytest
+
+from shingling import extract
+from shingling.extraction.main_text import extract_page
+from shingling.extraction.trafilatura import FastTrafilaturaPage
+from shingling.text import LINK_MARK
+from tests.support.pages import article
+
+SAID = "four hundred grams of dark rye flour"
+SHOWN = {
+    "list": f"<ul><li>{SAID}</li><li>one cup of sourdough</li></ul>",
+    "caption": f"<figure><img src=x alt=no><figcaption>{SAID}</figcaption></figure>",
+    "aside": f"<aside><p>{SAID}</p></aside>",
+    "time": f"<p>It opens <time>{SAID}</time>.</p>",
+    "details": f"<details><summary>More</summary><p>{SAID}</p></details>",
+    "tab": f'<div class="tabs-pane" style="display:none"><p>{SAID}</p></div>',
+    "tab panel": f'<div role="tabpanel" hidden><p>{SAID}</p></div>',
+    "collapsed": f'<div class="collapsed" hidden><p>{SAID}</p></div>',
+    "menu": f'<div class="menu"><p>{SAID}</p></div>',
+    "menu by id": f'<div id="menu"><p>{SAID}</p></div>',
+    "gallery": f'<div class="photo-gallery"><p>{SAID}</p></div>',
+    "legal": f'<section class="legal"><p>{SAID}</p></section>',
+    "presentation": f'<div class="x" role="presentation"><p>{SAID}</p></div>',
+    "table": f"<table><tr><td>{SAID}</td></tr></table>",
+}
+AROUND = {
+    "nav": f"<nav><ul><li>{SAID}</li></ul></nav>",
+    "hidden": f"<p hidden>{SAID}</p>",
+    "no display": f'<div class="x" style="display:none"><p>{SAID}</p></div>',
+    "list of links": f"<ul><li><a href=a>{SAID}</a></li><li><a href=b>{SAID}</a></li></ul>",
+    "bread crumbs": f'<ul class="nav-tabs"><li>{SAID}</li></ul>',
+}
+
+
+def page(part: str, content: str = "main") -> str:
+    body = f"<h1>A page</h1><p>{article(1, 120)}</p>{part}<p>{article(2, 120)}</p>"
+    return (
+        f"<html><head><title>A page</title></head><body><{content}>{body}</{content}></body></html>"
+    )
+
+
+@pytest.mark.parametrize("content", ["main", "article", 'div role="main"'])
+@pytest.mark.parametrize("part", SHOWN.values(), ids=SHOWN)
+def test_content_is_shown_whatever_it_is_called(part: str, content: str) -> None:
+    assert SAID in (extract(page(part, content)) or "")
+
+
+@pytest.mark.parametrize("part", AROUND.values(), ids=AROUND)
+def test_navigation_and_hidden_text_stay_out(part: str) -> None:
+    assert SAID not in (extract(page(part)) or "")
+
+
+@pytest.mark.parametrize("kind", ["list", "caption", "time"])
+def test_a_page_that_does_not_say_where_its_content_is_shows_lists_near_its_body(kind: str) -> None:
+    whole = page(SHOWN[kind]).replace("<main>", "").replace("</main>", "")
+    assert SAID in (extract(whole) or "")
+    assert SAID not in (extract(whole.replace("<body>", "<body><header>")) or "")
+
+
+def test_a_list_of_links_that_is_much_of_the_content_is_content() -> None:
+    links = "".join(f"<li><a href={at}>{article(at, 6)}</a></li>" for at in range(40))
+    text = extract(page(f"<ul>{links}</ul>")) or ""
+    assert article(7, 6) in text
+    assert LINK_MARK not in text
+
+
+def test_lines_that_are_links_alone_are_marked() -> None:
+    other = f"<p><a href=a>Another story &amp; more</a></p><p>See <a>this</a></p>{LINK_MARK}"
+    text = extract_page(page(other + "<div><a href=b><h3>A third  story</h3></a></div>")).text
+    marked = [line for line in text.split("\n") if line.endswith(LINK_MARK)]
+    assert marked == [f"Another story & more{LINK_MARK}", f"A third story{LINK_MARK}"]
+    assert text.count(LINK_MARK) == 2
+
+
+@pytest.mark.parametrize(("paragraphs", "is_asked"), [(12, True), (4, False)])
+def test_trafilatura_is_asked_if_what_was_left_out_outweighs_what_was_taken(
+    paragraphs: int, is_asked: bool
+) -> None:
+    left_out = "".join(f"<p>{article(at, 90)}</p>" for at in range(paragraphs))
+    comments = "".join(f"<p>{article(100 + at, 12)}</p>" for at in range(8))
+    body = f'<div class="collapsed">{left_out}</div><div><h1>Rain</h1>{comments}</div>'
+    html = f"<html><head><title>Rain</title></head><body>{body}</body></html>"
+    with patch.object(FastTrafilaturaPage, "parse", return_value=None) as parse:
+        assert article(103, 12) in (extract(html) or "")
+    assert parse.called is is_asked
+
+
+@pytest.mark.parametrize("element", ["ul", "aside", "time", "div class=menu", "figure"])
+def test_nested_and_many_elements_take_bounded_time(element: str) -> None:
+    name = element.split()[0]
+    nested = f"<{element}>" * 400 + article(1, 90) + f"</{name}>" * 400
+    many = f"<{element}><a href=x>one</a> two</{name}>" * 5000
+    started = time.process_time()
+    for part in (nested, many):
+        extract(page(part))
+    assert time.process_time() - started < 5

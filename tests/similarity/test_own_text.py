@@ -1,0 +1,134 @@
+"""What a text says that another one, which it resembles, does not say."""
+
+from __future__ import annotations
+
+import pytest
+
+from shingling.similarity import OwnPassage, own_lines, own_passage
+from shingling.text import LINK_MARK
+from tests.support.invariants import text, words
+
+BEFORE = "The office of the old district reports today for the town by the river"
+BEHIND = "in the afternoon, and the next report is published tomorrow at the usual hour"
+LETTERS = str.maketrans("0123456789", "abcdefghij")
+PARAGRAPHS = [text(words(seed, 40)).translate(LETTERS) for seed in range(6)]
+
+
+def passage(mine: str, theirs: str, *, strict: bool = False) -> OwnPassage | None:
+    return own_passage(mine.split("\n"), theirs.split("\n"), 20, strict=strict)
+
+
+def counts(mine: str, theirs: str) -> bool:
+    found = passage(mine, theirs)
+    return found is not None and found.counts
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs"),
+    [
+        ("23 degrees", "19 degrees"),
+        ("-5 degrees", "5 degrees"),
+        ("a score of 3:2", "a score of 2:3"),
+        ("780MB of memory", "485MB of memory"),
+        ("780 MB of memory", "780 GB of memory"),
+        ("a fee of €20", "a fee of $20"),
+        ("20 % more", "20 $ more"),
+        ("on 3 December 2026, 10:30", "on 4 December 2026, 11:30"),
+        ("1,5 metres", "15 metres"),
+        ("٢٣ درجة", "24 درجة"),
+        ("最高气温23度", "最高气温21度"),
+        (
+            "the ticket of the tour is 20 euros, 12 for children",
+            "the ticket of the tour is 20 euros",
+        ),
+        ("phone (555) 0104", "phone (555) 0103"),
+    ],
+)
+@pytest.mark.parametrize("shape", ["{0} {1} {2}", "{0}\n{1}\n{2}"], ids=["one line", "lines"])
+def test_another_number_counts_with_its_sign_separators_and_unit(
+    mine: str, theirs: str, shape: str
+) -> None:
+    assert counts(shape.format(BEFORE, mine, BEHIND), shape.format(BEFORE, theirs, BEHIND))
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs"),
+    [
+        ("for amd64 and python3.11", "for i386 and python2.7"),
+        ("at the museum", "at the musum"),
+        ("8 March 2013", "8, March 2013"),
+        ("in ２３ degrees", "in 23 degrees"),
+    ],
+)
+def test_names_forms_of_digits_and_mended_words_do_not_count(mine: str, theirs: str) -> None:
+    assert not counts(f"{BEFORE} {mine} {BEHIND}", f"{BEFORE} {theirs} {BEHIND}")
+
+
+def test_a_line_with_a_number_that_the_other_text_lacks_counts_only_by_its_words() -> None:
+    article = "\n".join(PARAGRAPHS)
+    assert not counts(f"Printed on 27 November 2026 at 10:15\n{article}", article)
+
+
+def test_a_number_alone_on_its_line_is_a_counter_unless_a_label_is_before_it() -> None:
+    first, second = PARAGRAPHS[:2]
+    assert not counts(f"{first}\n251\n{second}", f"{first}\n1,125\n{second}")
+    assert counts(f"{first}\nTemperature\n23\n{second}", f"{first}\nTemperature\n19\n{second}")
+
+
+@pytest.mark.parametrize("joined", [" ", "\n"])
+@pytest.mark.parametrize(("new", "is_own"), [(19, False), (20, True)])
+def test_passages_count_from_so_many_words_on_wherever_lines_end(
+    joined: str, new: int, is_own: bool
+) -> None:
+    theirs = joined.join(PARAGRAPHS)
+    added = " ".join(text(words("added", new)).translate(LETTERS).split())
+    for place in (0, 3, 6):
+        mine = joined.join([*PARAGRAPHS[:place], added, *PARAGRAPHS[place:]])
+        assert counts(mine, theirs) is is_own
+
+
+def test_order_lines_and_what_is_left_out_do_not_count() -> None:
+    theirs = "\n".join(PARAGRAPHS)
+    assert passage("\n".join(PARAGRAPHS[::-1]), theirs) is None
+    assert passage(" ".join(PARAGRAPHS), theirs) is None
+    assert passage("\n".join(PARAGRAPHS[:3]), theirs) is None
+
+
+def test_links_alone_say_nothing() -> None:
+    theirs = "\n".join(PARAGRAPHS)
+    links = "\n".join(f"{text(words(at, 8))} {at}{LINK_MARK}" for at in range(5))
+    assert passage(f"{theirs}\n{links}", theirs) is None
+    assert counts(f"{theirs}\n{links.replace(LINK_MARK, '')}", theirs)
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs"),
+    [("shall not pay", "shall pay"), ("twelve crowns", "fifteen crowns"), ("a <= b", "a < b")],
+)
+def test_strictly_every_changed_line_counts_and_not_case_or_space(mine: str, theirs: str) -> None:
+    first, second = (f"{BEFORE}\nThey {one}\n{BEHIND}" for one in (mine, theirs))
+    assert not counts(first, second)
+    found = passage(first, second, strict=True)
+    assert found is not None
+    assert found.counts
+    assert mine.split()[0] in found.line
+    assert passage(f"{BEFORE.upper()}\n {BEHIND}  ", f"{BEFORE}\n{BEHIND}", strict=True) is None
+
+
+def test_the_line_and_what_stands_in_its_place_are_cut_around_what_differs() -> None:
+    found = passage(f"{BEFORE} 780MB {BEHIND * 3}", f"{BEFORE} 485MB {BEHIND * 3}")
+    assert found is not None
+    assert found.line.startswith("… ")
+    assert "river 780MB in" in found.line
+    assert "river 485MB in" in found.other
+    assert max(map(len, found[:2])) < 90
+
+
+def test_lines_that_differ_beyond_a_limit_count_unread() -> None:
+    found = own_passage(["a" * 200_001], ["b"], 20)
+    assert found is not None
+    assert found.counts
+    assert own_passage(["a" * 200_001], ["a" * 200_001], 20) is None
+    assert own_passage([], ["b"], 20) is None
+    assert own_passage(["a b c d e"], [], 5) == OwnPassage("a b c d e", "", counts=True)
+    assert own_lines(["A  b"], ["a b"]) == []
