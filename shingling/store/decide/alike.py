@@ -45,6 +45,7 @@ _S = TypeVar("_S", bound="Signed")
 
 LONG_TEXT = 200  # words from which on a text says more than its title
 LIKELY_COPY = 0.9  # resemblance from which on long texts may be copies under two headlines
+_LONG_PATH = 10  # characters of a URL that are no number or word by chance
 _MAX_READ = 4  # originals of a page whose texts are searched for what it says besides
 
 _LEAST_TITLE = 0.5  # share of a title, of which more stands in a text on what it names
@@ -256,6 +257,9 @@ class Choice:
         if both is None:
             return None
         lines, others = both
+        path = row.url.split("/", 3)[-1]
+        if len(path) >= _LONG_PATH:  # pages that are missing repeat it
+            lines = [line.replace(path, "") for line in lines]
         if (row.title or "") == (other.title or ""):
             return own_passage(lines, others, min_words, strict=strict)
         if _have_one_title(row, other, texts) is False and not _are_renamed(row, other, texts):

@@ -140,3 +140,9 @@ def test_a_page_of_hardly_more_than_the_template_is_compared_whole(store: Store)
     again = "\n".join(f"{line} 9" for line in short)
     [verdict] = store.check([Page(f"{SITE}again", again, title=title, fetched=1)])
     assert not verdict.is_duplicate
+
+
+def test_a_page_that_repeats_its_own_url_says_nothing_by_it(store: Store) -> None:
+    paths = [f"shop/item-{number}/" + "missing/" * 24 for number in range(3)]
+    pages = [bulletin(10, f"You have asked for /{path}", path=path) for path in paths]
+    assert said(store.check(pages)) == [NEW, COPY, COPY]
