@@ -152,14 +152,16 @@ class QuickPage(ResiliparsePage):
 
 def _mark_links(text: str, html: str) -> str:
     """Mark the lines of a text that are a link of the page and nothing else."""
-    links = {*map(_last_text, html.split("</a>")[:-1])}
+    links = {*map(_last_text, html.split("</a>")[:-1])} - {""}  # a picture has none
     lines = text.replace(LINK_MARK, "").split("\n")
     return "\n".join(line + LINK_MARK * (line.strip() in links) for line in lines)
 
 
 def _last_text(html: str) -> str:
-    """Text at the end of a piece of HTML, behind its last tag but for one that ends there."""
-    end = html.rfind("</") if html.endswith(">") else len(html)
+    """Text at the end of a piece of HTML, or of an element that ends there; "" if none does."""
+    end = html.rfind("<") if html.endswith(">") else len(html)
+    if end < len(html) and not html.startswith("</", end):
+        return ""  # a picture, say
     return " ".join(unescape(html[html.rfind(">", 0, end) + 1 : end]).split())
 
 
