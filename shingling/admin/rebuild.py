@@ -17,7 +17,7 @@ from sqlalchemy import or_, select, text, update
 from shingling.errors import BandingError, SchemeError
 from shingling.sketch import sign
 from shingling.store.decide.batch import Batch
-from shingling.store.decide.decide import place
+from shingling.store.decide.meet import decide_again
 from shingling.store.decide.write import write_batch
 from shingling.store.index import Index
 from shingling.store.indexing import index_all
@@ -317,7 +317,7 @@ def _decide(
     batch.read_again_for(rows)
     for row in rows:
         batch.pages.add(row)
-        decision = place(row, row.first_seen, batch)
+        decision = decide_again(row, row.first_seen, batch)
         row.rules_id = batch.rules_id
         history = row.last_verdict in ("unchanged", "changed")
         if not (history and (row.is_original or row.last_verdict == "unchanged")):

@@ -10,7 +10,7 @@ from sqlalchemy import insert, or_, select, text
 from shingling.admin.records import Record, problem_of
 from shingling.errors import StoreError
 from shingling.store.decide.batch import Batch
-from shingling.store.decide.decide import place
+from shingling.store.decide.meet import join, regroup
 from shingling.store.decide.write import write_batch
 from shingling.store.model import Review, from_seconds
 from shingling.store.schema.rows import url_key
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, RowMapping
 
     from shingling.rules.rules import Rules
-    from shingling.store.schema.rows import Row
     from shingling.store.session import Session
 
 
@@ -126,23 +125,18 @@ def apply_review(batch: Batch, a: str, b: str, same: bool | None) -> None:
         if second is None:
             continue
         older, younger = sorted((first, second), key=lambda row: row.id)
-        together = batch.groups.original(older) is batch.groups.original(younger)
+        together = batch.pages.original(older) is batch.pages.original(younger)
         if same is True and not together:
             for row, other in ((younger, older), (older, younger)):
-                original = batch.groups.original(other)
-                if original.id not in batch.groups.excluded_originals(row):
-                    batch.groups.join(row, original)
+                original = batch.pages.original(other)
+                different = batch.reviews.pages(row, same=False)
+                if original not in map(batch.pages.original, different):
+                    join(row, original, batch)
                     break
         elif same is not True and together:
-            _decide_again(older if younger.is_original else younger, batch)
+            regroup([older if younger.is_original else younger], batch)
         elif same is None and not batch.pages.members(younger):
-            _decide_again(younger, batch)
-
-
-def _decide_again(row: Row, batch: Batch) -> None:
-    batch.groups.detach(row)
-    batch.read_again_for([row])
-    place(row, row.last_seen, batch)
+            regroup([younger], batch)
 
 
 def find_reviews(connection: Connection, url: str | None) -> Iterator[Review]:

@@ -1,6 +1,6 @@
 """Which original a page follows: what every room that decides near-duplicates asks.
 
-The store (`store.decide.alike`), whole collections (`bulk.deciding`) and Spark
+The store (`store.decide.decide`), whole collections (`bulk.deciding`) and Spark
 (`bulk.spark.near`) find candidates and measure texts in their own ways. Which candidates are
 measured, in which order, whether one reaches the rules and which one is best stands here alone.
 """

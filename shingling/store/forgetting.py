@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sqlalchemy import and_, delete, select, update
 
+from shingling.store.decide.apply import hand_on
 from shingling.store.decide.batch import Batch
+from shingling.store.decide.meet import regroup
 from shingling.store.decide.write import delete_rows, write_batch
 from shingling.store.model import DAY
 from shingling.store.schema.rows import GONE, key_of
@@ -140,13 +142,14 @@ def forget(session: Session, chosen: Chosen, rules: Rules | None = None) -> int:
 
     def remove_rows(connection: Connection, ids: Sequence[int]) -> int:
         batch = Batch(session, connection, rules or session.fitting_rules)
-        rows, leaving = batch.pages.oldest_first(ids), {*ids}
+        rows = batch.pages.oldest_first(ids)
+        batch.undecided.update(ids)
         for row in rows:
             if row.is_original:
-                members = [one for one in batch.pages.members(row) if one.id not in leaving]
-                batch.groups.regroup(members, leaving)
+                members = [one for one in batch.pages.members(row) if one.id not in ids]
+                regroup(members, batch)
             else:
-                batch.groups.promote_copy(row, leaving)
+                hand_on(row, batch)
         write_batch(batch)
         delete_rows(batch, rows)
         return len(rows)

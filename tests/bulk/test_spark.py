@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import shingling.similarity.match_rule
-import shingling.store.decide.alike
+import shingling.store.decide.decide
 from shingling import Page, Rules, Store
 from shingling.bulk import Fields, Options, deduplicate
 from shingling.errors import BulkError
@@ -196,7 +196,7 @@ def test_keys_of_many_rows_change_nothing(
 ) -> None:
     monkeypatch.setattr(pairs, "FIRST_CANDIDATES", 2)
     monkeypatch.setattr(pairs, "MAX_PAGES_PER_KEY", 4)
-    for module in (pairs, shingling.store.decide.alike, shingling.similarity.match_rule):
+    for module in (pairs, shingling.store.decide.decide, shingling.similarity.match_rule):
         monkeypatch.setattr(module, "MAX_CANDIDATES_MEASURED", 3)
     rows, out = collection(2, 70), tmp_path / "out"
     options = replace(ALONE, rules=rules)

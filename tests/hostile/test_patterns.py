@@ -30,7 +30,7 @@ from shingling.plugin.items import documents
 from shingling.rules import values
 from shingling.similarity import diff, own_text
 from shingling.store import urls
-from shingling.store.decide import alike
+from shingling.store.decide import pair
 from shingling.text import canonical, folding, prepared, titles
 from shingling.text.languages import packs
 from shingling.tuning import pairs
@@ -92,7 +92,7 @@ _USES: dict[str, Callable[[Any], Any]] = {
     "rules.values._GROUPS": values._GROUPS.findall,
     "rules.values._LETTERS": values._LETTERS.findall,
     "rules.values._MONTH": values._MONTH.match,
-    "store.decide.alike._NUMBER": alike._NUMBER.findall,
+    "store.decide.pair._NUMBER": pair._NUMBER.findall,
     "text.prepared._NUMBER": prepared._NUMBER.findall,
     "text.prepared._LETTER": prepared._LETTER.search,
     "extraction.pages._FORMATTING_TAG": pages._FORMATTING_TAG.findall,

@@ -14,7 +14,7 @@ import shingling.store.decide.check
 from shingling import Page, Rules, Scheme, Signature, Store, sign
 from shingling.sketch import Halves
 from shingling.store import MAX_PAGES_PER_KEY
-from shingling.store.decide.decide import decide
+from shingling.store.decide.meet import meet
 from shingling.store.decide.write import write_batch
 from shingling.store.schema.tables import LIVE
 from tests.support.invariants import beginning, ending, entries_of, text, verify, words
@@ -171,7 +171,7 @@ def fail(store: Store, batch: list[Page]) -> None:
     decided: list[Verdict] = []
 
     def failing(*arguments: object) -> Verdict:
-        decided.append(decide(*arguments))  # type: ignore[arg-type]
+        decided.append(meet(*arguments))  # type: ignore[arg-type]
         batch_of = arguments[2]
         if len(decided) == len(batch):
             write_batch(batch_of)  # type: ignore[arg-type]
@@ -179,7 +179,7 @@ def fail(store: Store, batch: list[Page]) -> None:
         return decided[-1]
 
     with pytest.MonkeyPatch.context() as patch, suppress(_RolledBackError):
-        patch.setattr(shingling.store.decide.check, "decide", failing)
+        patch.setattr(shingling.store.decide.check, "meet", failing)
         store.check(batch, 0.8)
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from shingling.rules.own_fields import OwnFields
 from shingling.rules.reasons import Reason
-from shingling.store.decide.groups import Groups
 from shingling.store.decide.page_cache import PageCache
 from shingling.store.decide.reviews import Reviews
 from shingling.store.decide.texts import Texts
@@ -21,7 +20,7 @@ from shingling.store.templates import Templates
 from shingling.text import title_key
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from sqlalchemy import Connection
 
@@ -32,22 +31,6 @@ if TYPE_CHECKING:
     from shingling.store.schema.tables import Tables
     from shingling.store.session import Session
     from shingling.text import PreparedText
-
-
-class Candidates(NamedTuple):
-    """What a page, which is in no group, is to be compared with.
-
-    Args:
-        reviewed: originals that a review puts it with, oldest first.
-        excluded: ids of originals whose groups hold a page that is different by a review.
-        same_text: pages with the same text, each with its original, oldest first.
-        similar: originals that may be like it, oldest first.
-    """
-
-    reviewed: Sequence[Row]
-    excluded: Collection[int]
-    same_text: Sequence[tuple[Row, Row]]
-    similar: Sequence[Row]
 
 
 class Batch:
@@ -67,8 +50,9 @@ class Batch:
         pages: rows that were read or made.
         texts: of the pages.
         reviews: of the pages.
-        groups: of the pages, with the rows that have changed.
-        decided: rows of pages that were met, and decided.
+        changed: rows to be written, by id.
+        decided: rows whose place was decided, by id.
+        undecided: ids of pages that wait to be decided, or leave the store: none follows them.
     """
 
     def __init__(
@@ -93,8 +77,9 @@ class Batch:
         self.pages = PageCache(database, connection, tables.pages, fewest)
         others_write = tables is LIVE and not database.alone
         self.reviews = Reviews(connection, self.pages, others_write=others_write)
-        self.groups = Groups(self.pages, self.reviews, self.texts, self.lookup, rules)
+        self.changed: dict[int, Row] = {}
         self.decided: dict[int, Row] = {}
+        self.undecided: set[int] = set()
         self._new_ids: list[int] = []  # in falling order
 
     def read_for(self, batch: Sequence[tuple[Page, Signature]]) -> None:
@@ -108,7 +93,7 @@ class Batch:
         moving = [
             (page, signature)
             for url, (page, signature) in zip(urls, batch, strict=True)
-            if times[url] > 1 or self._is_to_be_decided(self.pages.of_url(*url), signature)
+            if times[url] > 1 or self._may_be_decided(self.pages.of_url(*url), signature)
         ]
         if self.templates is not None:
             self.templates.look_up(page for page, _ in moving)
@@ -117,16 +102,13 @@ class Batch:
         if unknown:  # last: pages that others have stored and this batch has read are older
             self._new_ids = self.database.allocate(self.connection, len(unknown))[::-1]
 
-    def _is_to_be_decided(self, row: Row | None, signature: Signature) -> bool:
-        if row is None or row.text_hash != signature.text_hash:
-            return True
-        return self.is_to_be_decided(row)
-
-    def is_to_be_decided(self, row: Row) -> bool:
-        """Whether a page is decided again that has the text that it had.
+    def _may_be_decided(self, row: Row | None, signature: Signature) -> bool:
+        """Whether a page may be decided by what it meets: it is new, or does not stand as it did.
 
         What was of its own may be template by now.
         """
+        if row is None or row.text_hash != signature.text_hash:
+            return True
         return row.rules_id != self.rules_id or row.reason == Reason.OWN_TEXT
 
     def read_again_for(self, rows: Sequence[Row]) -> None:
@@ -189,7 +171,7 @@ class Batch:
         row.last_seen = max(row.last_seen, fetched_at(page))
         row.last_run_id = last_run if self.run is None else self.run.id
         row.source = page.source
-        self.groups.note([row])
+        self.note_changed([row])
         if isinstance(page.fields, OwnFields):
             row.fields = page.fields.packed
         if is_unchanged and page.body_key and extracted(page) == extracted(row):
@@ -199,7 +181,6 @@ class Batch:
     def change(self, row: Row, page: Page, signature: Signature) -> Row:
         """Give a row the text that its page has now: a copy of the row as it was."""
         former = replace(row, id=-row.id)
-        self.lookup.drop(row.id)
         row.take("extracted", page)
         row.take("signature", signature)
         self.pages.add(row)
@@ -210,31 +191,12 @@ class Batch:
         kept = page.main_text if self.rules.store_text else None
         self.texts.put(row, kept, page.body_key, former)
 
-    def find_candidates(self, row: Row) -> Candidates:
-        """Look up what a page, which is in no group, is to be compared with."""
-        similar = sorted(self.lookup.candidates(row)) if self.rules.finds_near else []
-        # In a damaged store, what a page follows may be no original.
-        reviewed = [self.groups.original(one) for one in self.reviews.pages(row, same=True)]
-        pairs = [
-            (other, self.groups.original(other))
-            for other in self.pages.of_text(row.text_hash)
-            if other is not row and other.scope == row.scope and other.status != "exact"
-        ]
-        return Candidates(
-            [original for original in reviewed if original.is_original],
-            self.groups.excluded_originals(row),
-            [(other, original) for other, original in pairs if original.is_original],
-            self._originals(row, similar),
-        )
+    def sample(self, row: Row) -> list[int]:
+        """Keys by which pieces of the row are found; none of a short text."""
+        if not self.lookup.index.sampled or row.status == "skipped":
+            return []
+        return self.texts.sample(row.scope, self.texts.of(row))
 
-    def likely_wholes(self, row: Row) -> list[Row]:
-        """Originals of the row's scope that it may be a piece of, or contain."""
-        return self._originals(row, self.lookup.likely_wholes(self.groups.sample(row)))
-
-    def _originals(self, row: Row, ids: Iterable[int]) -> list[Row]:
-        rows = self.pages.rows
-        return [
-            other
-            for other in map(rows.get, ids)
-            if other and other is not row and other.is_original and other.scope == row.scope
-        ]
+    def note_changed(self, rows: Iterable[Row]) -> None:
+        """Note rows that are to be written."""
+        self.changed.update((row.id, row) for row in rows)

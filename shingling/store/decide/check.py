@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING
 
 from shingling.sketch import sign
 from shingling.store.backends.base import NeedsExclusiveWriterError, RetryableError, RetryReason
-from shingling.store.decide.alike import is_measured
 from shingling.store.decide.batch import Batch
-from shingling.store.decide.decide import decide
+from shingling.store.decide.decide import is_measured
+from shingling.store.decide.meet import meet
 from shingling.store.decide.write import write_batch
 from shingling.store.runs import write_counts
 from shingling.store.schema.rows import url_key
@@ -86,8 +86,7 @@ def check_batch(
         batch = Batch(session, connection, rules, rules_id=rules_id, run=run)
         batch.read_for(signed)
         verdicts = [
-            decide(page, signature, batch)
-            for page, signature in zip(pages, signatures, strict=True)
+            meet(page, signature, batch) for page, signature in zip(pages, signatures, strict=True)
         ]
         if validation is not None:
             validation.look(batch)
@@ -160,7 +159,7 @@ class Validation:
         self._batch = batch
         self._decided = [*batch.decided.values()]
         self._first_new = min((row.id for row in self._decided if not row.stored), default=_NONE)
-        self._written = sorted(batch.groups.changed)
+        self._written = sorted(batch.changed)
         self._validate(self._database.committed_since(self._connection, self._since))
 
     def end(self) -> None:

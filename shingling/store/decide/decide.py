@@ -1,393 +1,377 @@
-"""How one page is decided."""
+"""How a page is decided, by what was read of it.
+
+Nothing is read from the database here but texts that are measured, and nothing is changed.
+Resemblance finds the originals that a page may follow. On one site it does not decide alone: a page
+that says something of its own there, in few words, is kept.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from operator import itemgetter
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+import numpy as np
 
 from shingling.rules import METHODS
-from shingling.rules.own_fields import said_otherwise
-from shingling.rules.reasons import KEEPING, Reason
+from shingling.rules.reasons import Reason
 from shingling.similarity import distance as simhash_distance, nearest
-from shingling.store.decide.alike import (
-    Choice,
-    Decision,
-    are_same_document,
-    is_only_template,
-    is_version,
-)
-from shingling.store.model import DAY, Verdict, fetched_at
-from shingling.store.schema.rows import GONE, url_key
-from shingling.text import title_key
+from shingling.similarity.match_rule import MAX_CANDIDATES_MEASURED, MatchRule
+from shingling.store.decide.pair import Pair
+from shingling.store.decide.titles import different_document_reason
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Iterable, Sequence
 
-    from shingling.sketch import Signature
-    from shingling.store.decide.batch import Batch, Candidates
-    from shingling.store.model import Page, Status
+    from shingling.rules.rules import Rules
+    from shingling.similarity import OwnPassage
+    from shingling.store.decide.read import Candidate, PageState
+    from shingling.store.decide.texts import Similarity, Texts
+    from shingling.store.index import Signed
+    from shingling.store.model import Status
     from shingling.store.schema.rows import Row
 
-_NEWEST_DUPLICATES = 32  # of one original, that a page may be a copy of
-_COPY = 0.5  # resemblance from which on pages with one title are copies
-_MAX_COPIES = 32  # of a page that are looked at
+_S = TypeVar("_S", bound="Signed")
+
+_MAX_READ = 4  # originals of a page whose texts are searched for what it says besides
+_LEAST_SHARE = 0.25  # of a page on another site that its piece makes up: it claims four at most
 
 
-def decide(page: Page, signature: Signature | None, batch: Batch) -> Verdict:
-    """Decide one page against everything stored, and insert or update it.
+class Decision(NamedTuple):
+    """What becomes of a page.
 
     Args:
-        page: what was fetched.
-        signature: of its text; None if it has none.
-        batch: has read all that the page can meet, within the caller's write transaction.
+        status: as measured: `new`, `exact`, `near` or `skipped`.
+        original: that it is a duplicate of; None makes it one itself.
+        resemblance, containment: to its original, or the page that it was compared with.
+        compared_with: the page that decided, if that is not the original.
+        replaces: the original whose place the page takes, which is no longer met.
+        fields: names of the fields in which its item says something else.
+        passage: that its text has of its own, whether it counts or not; None: not looked for.
+        reason, candidates, distance, contains, template: as in `Verdict`.
     """
-    # 1. Nothing to compare: skipped, and not stored.
-    if signature is None or not signature.words:
-        return Verdict("skipped", reason=page.reason or Reason.NO_MAIN_TEXT)
 
-    # 2. The URL is known: the same text again, or a page that has changed.
-    row, last_run = batch.pages.of_url(page.scope, url_key(page.url)), None
-    former: Row | None = None
-    previous: float | None = None
-    members: Sequence[Row] = ()
-    if row is None:
-        row = batch.insert(page, signature)
-        if row.stored:  # in the place of one that could not be read
-            members = batch.groups.detach(row)
+    status: Status
+    original: Row | None = None
+    resemblance: float | None = None
+    containment: float | None = None
+    compared_with: Row | None = None
+    replaces: Row | None = None
+    fields: Sequence[str] = ()
+    passage: OwnPassage | None = None
+    reason: Reason | None = None
+    candidates: int = 0
+    distance: int | None = None
+    contains: str | None = None
+    template: float | None = None
+
+
+def decide(page: PageState, texts: Texts, rules: Rules) -> Decision:
+    """Decide a page.
+
+    Args:
+        page: what was read of it.
+        texts: of the batch.
+        rules: how pages are decided.
+    """
+    if page.cause is None:
+        decision = _stored_decision(page, rules)
     else:
-        is_unchanged = row.text_hash == signature.text_hash
-        last_run = batch.see_again(row, page, is_unchanged=is_unchanged)
-        if is_unchanged:
-            return _unchanged(row, last_run, fetched_at(page), batch)
-        former = batch.change(row, page, signature)
-        members = batch.groups.detach(row, former)
-        previous = batch.texts.measure(row, former).resemblance
-
-    # 3. to 5. The same text, candidates, or new.
-    found = batch.find_candidates(row)
-    if page.learns_template:
-        _learn(row, former, found, batch)
-    counts = _fresh_for(row, former, found, batch)
-    decision = place(row, fetched_at(page), batch, found, counts)
+        decision = _Steps(page, texts, rules).decision()
     original = decision.original
-    if original in members:
-        decision = batch.groups.make_original(row, decision)
-    elif original is not None and _is_gone(original, last_run, batch):
-        decision = batch.groups.make_original(row, decision, Reason.ORIGINAL_MISSING)
-    status = decision.status
-    if status == "new":
-        status = "new" if former is None else "changed"
-        if batch.templates is not None:
-            batch.templates.learn_title(row)
-    return _verdict(row, status, decision, batch, previous)
-
-
-def _fresh_for(
-    row: Row, former: Row | None, found: Candidates, batch: Batch
-) -> Callable[[Row], bool]:
-    """Which originals count for a page that is new or has changed.
-
-    What pages say that were told apart by it may have changed since the last crawl, such as a
-    price: of these, only those that were met in this crawl, and those that a review names.
-    """
-    run = None if batch.run is None else batch.run.id
-    told_apart = former is not None and former.reason == Reason.OTHER_FIELDS
-
-    def is_fresh(other: Row) -> bool:
-        if row.fields is None or run is None or other.last_run_id == run:
-            return True
-        return other in found.reviewed or not (told_apart or other.reason == Reason.OTHER_FIELDS)
-
-    return is_fresh
-
-
-def _unchanged(row: Row, last_run: int | None, now: int, batch: Batch) -> Verdict:
-    """Decide a page that has the text that it had: again, if something else has changed."""
-    original = batch.groups.original(row)
-    status: Status = "unchanged"
-    has_new_rules = row.rules_id != batch.rules_id
-    decision = _standing(row, original, batch)
-    if original is not row and _is_gone(original, last_run, batch):
-        decision = batch.groups.make_original(row, decision, Reason.ORIGINAL_MISSING)
-    elif batch.is_to_be_decided(row):
-        members = batch.groups.detach(row)
-        decision = _decide_again(row, original, now, batch, has_new_rules=has_new_rules)
-        if decision.original is None:
-            batch.groups.regroup(members, (), [row])
-        if decision.original not in (None, original):
-            status = decision.status
-    elif original is not row and row.reason != Reason.REVIEW:
-        fields = row.differing_fields(original, batch.rules)
-        if fields:  # it says what it did not say before
-            status = row.status
-            decision = decision._replace(reason=Reason.OTHER_FIELDS, fields=fields)
-        elif not _still_follows(row, original, batch):  # what they share is template by now
-            batch.read_again_for([row])
-            batch.groups.detach(row)
-            decision = place(row, now, batch, counts=lambda other: other is not original)
-            if decision.original is not None:
-                status = decision.status
-    return _verdict(row, status, decision, batch)
-
-
-def _still_follows(row: Row, original: Row, batch: Batch) -> bool:
-    """Whether most of what a known duplicate shares with its original is not template by now.
-
-    Pages of one site with one title are one page, whatever is left of them.
-    """
-    splits = [split for split in map(batch.texts.split, (row, original)) if split is not None]
-    if row.reason == Reason.PIECE or not any(split.has_template for split in splits):
-        return True
-    left, whole = (batch.texts.overlap(row, original, whole=whole) for whole in (False, True))
-    if left is None or whole is None or are_same_document(row, original, batch.texts):
-        return True
-    return 2 * left.shared >= whole.shared
-
-
-def _is_gone(original: Row, last_run: int | None, batch: Batch) -> bool:
-    """Whether an original is no longer met, or has answered so, while its duplicate is.
-
-    It was met neither in this crawl nor since the one of the spider began that has finished
-    last; the duplicate was met in an earlier crawl, its last run.
-    """
-    run, met = batch.run, original.last_run_id
-    if run is None or not run.is_crawl or last_run in (None, run.id) or met is None:
-        return False
-    return met == GONE or (run.previous is not None and met < run.previous)
-
-
-def _standing(row: Row, original: Row, batch: Batch) -> Decision:
-    """Decision by which a page stands as it does."""
-    if original is not row:
-        return Decision(row.status, original, row.resemblance, row.containment, reason=row.reason)
-    other = batch.pages.compared_with(row)
-    if other is None:
-        return Decision("new")
-    fields = row.differing_fields(batch.groups.original(other), batch.rules)
-    return Decision("new", reason=row.reason, fields=fields)
-
-
-def _decide_again(
-    row: Row, original: Row, now: int, batch: Batch, *, has_new_rules: bool
-) -> Decision:
-    """Decide a page again that was decided by other rules, as in a store that begins with these.
-
-    What was decided by these rules counts; and if that has no original for it, the one that it had.
-    A page that was kept for its text meets the pages that it has met before.
-    """
-
-    def counts(other: Row) -> bool:
-        return other.rules_id == batch.rules_id if has_new_rules else other.id < row.id
-
-    decision = place(row, now, batch, counts=counts)
-    if decision.original is None and original is not row:
-        decision = place(row, now, batch, counts=lambda other: other is original)
-    return decision
-
-
-def _verdict(
-    row: Row, status: Status, decision: Decision, batch: Batch, previous: float | None = None
-) -> Verdict:
-    """Verdict on a page that was met."""
-    row.last_verdict, row.rules_id = status, batch.rules_id
-    if status != "unchanged" or row.id in batch.groups.placed:
-        batch.decided[row.id] = row
-    compared = batch.pages.compared_with(row)
-    original = decision.original
-    follows = original is not None and decision.reason not in KEEPING
-    if original is not None and follows and original.rules_id != batch.rules_id:
-        original.rules_id = batch.rules_id  # it is an original by these rules, as it comes out
-        batch.groups.note([original])
-    if original is None and decision.reason in KEEPING and compared is not None:
-        original = batch.groups.original(compared)
-    differing = decision.fields
-    if original is not None and not differing:
-        differing = said_otherwise(row.fields, original.fields, batch.rules.ignore_fields)
-    return Verdict(
-        status=status,
-        original=None if original is None else original.url,
-        resemblance=previous if status == "changed" else row.resemblance,
-        containment=row.containment,
-        page_id=row.id,
-        reason=decision.reason,
-        previous=previous,
-        distance=decision.distance,
-        contains=decision.contains,
-        compared_with=None if compared is None or compared is original else compared.url,
-        fields=tuple(differing),
-        own_text=None if decision.passage is None else decision.passage[:2],
-        template=decision.template,
+    if original is None or original.id not in page.missing:
+        return decision
+    # It was dropped as a duplicate, and its original is gone from the web.
+    return Decision(
+        "new",
+        replaces=original,
+        reason=Reason.ORIGINAL_MISSING,
         candidates=decision.candidates,
-        threshold=batch.rules.least_resemblance,
+        template=decision.template,
     )
 
 
-def _learn(row: Row, former: Row | None, found: Candidates, batch: Batch) -> None:
-    """Have the page's site learn from it, but for what it shares with pages that it may copy."""
-    if batch.templates is None or not title_key(row.title or ""):
-        return
-    twins = {twin.id: twin for twin, _ in found.same_text}
-    heads = (*(original for _, original in found.same_text), *found.similar)
-    originals = {original.id: original for original in heads if original is not row}
-    others = twins | originals
-    for original in _nearest(row, [*originals.values()]):
-        newest = batch.pages.members(original, _NEWEST_DUPLICATES)
-        others.update((member.id, member) for member in newest if member is not row)
-    of_site = [other for other in others.values() if other.site == row.site]
-    copies = [other for other in _nearest(row, of_site) if is_version(row, other, batch.texts)]
-    related = copies if former is None else [*copies, former]
-    shared = {block for other in related for block in batch.texts.blocks(other)}
-    batch.templates.learn(row, copies, batch.texts.of(row), shared)
+def decide_by_review(row: Row, original: Row, texts: Texts) -> Decision:
+    """Decide that a page is a duplicate of an original, however alike they are."""
+    same = row.text_hash == original.text_hash
+    measured = texts.measure(row, original)
+    return Decision("exact" if same else "near", original, *measured, reason=Reason.REVIEW)
 
 
-def _nearest(row: Row, others: Sequence[Row]) -> list[Row]:
-    found = nearest(row.minima, [other.minima for other in others], _COPY, _MAX_COPIES)
-    return [others[at] for at, _ in found]
+def _stored_decision(page: PageState, rules: Rules) -> Decision:
+    """Decision by which a page stands as it does, unless its item says what it did not say."""
+    row, original = page.row, page.original
+    if original is row:
+        if page.compared is None:
+            return Decision("new")
+        fields = row.differing_fields(page.compared, rules)
+        return Decision("new", reason=row.reason, fields=fields)
+    stored = Decision(row.status, original, row.resemblance, row.containment, reason=row.reason)
+    fields = () if row.reason == Reason.REVIEW else row.differing_fields(original, rules)
+    return stored._replace(reason=Reason.OTHER_FIELDS, fields=fields) if fields else stored
 
 
 @dataclass
-class _Case:
-    """A page that is in no group, and what is found out while it is decided.
+class _Steps:
+    """The steps by which a page is decided, and what is found out on the way.
 
     Args:
-        row: the page.
-        now: seconds since 1970, from which `Rules.original_max_age_days` counts back.
-        batch: where it is.
-        found: what it is compared with.
-        counts: which originals count.
-        choice: of its original.
-        is_template: whether too little is left of it without its site's template.
-        looked_at: originals that it was compared with.
+        page: what was read of it.
+        texts: of the batch.
+        rules: how pages are decided.
+
+    Attributes:
+        rejected: why an original was rejected for its title.
+        kept: how the page would follow one but for what its item or its text says, with the reason.
+        looked_at: ids of originals that it was compared with.
         contains: URL of an original that is a piece of the page.
     """
 
-    row: Row
-    now: int
-    batch: Batch
-    found: Candidates
-    counts: Callable[[Row], bool]
-    choice: Choice
-    is_template: bool
-    looked_at: Sequence[Row] = ()
+    page: PageState
+    texts: Texts
+    rules: Rules
+    rejected: Reason | None = None
+    kept: Decision | None = None
+    looked_at: set[int] = field(default_factory=set)
     contains: str | None = None
+    _texts_searched: int = 0
 
-    def may_follow(self, original: Row) -> bool:
-        """Whether an original counts: no review excludes it, and it is in the window."""
-        is_excluded = original.id in self.found.excluded
-        if original is self.row or is_excluded or original.is_of_page_of(self.row):
-            return False
-        if not self.counts(original):
-            return False
-        window = self.batch.rules.original_max_age_days
-        return window is None or original.last_seen >= self.now - window * DAY
+    def __post_init__(self) -> None:
+        self.row = self.page.row
+        # What other pages of its site show too says nothing of a page, except that it is the same
+        # as one with its title.
+        self.is_template = self.texts.is_only_template(self.row, self.rules.min_words)
 
-    def to_measure(self, originals: Sequence[Row]) -> list[Row]:
-        """Those of the originals that count and are long enough to be measured."""
-        fewest = self.batch.rules.min_words
-        return [one for one in originals if one.words >= fewest and self.may_follow(one)]
+    def decision(self) -> Decision:
+        """Take the steps: the first one that has a decision decides."""
+        decision = (
+            self._by_review()
+            or self._same_text()
+            or self._nothing_to_measure()
+            or self._nearest()
+            or self._nothing_but_template()
+            or self._piece()
+            or self._new()
+        )
+        split = self.texts.split(self.row)
+        return decision if split is None else decision._replace(template=split.template_share)
+
+    def _by_review(self) -> Decision | None:
+        """Follow the original that a review names: it goes before every measure."""
+        if not self.page.reviewed:
+            return None
+        return decide_by_review(self.row, self.page.reviewed[0], self.texts)
+
+    def _same_text(self) -> Decision | None:
+        """3. Follow the original of the first page with the same text that is the same document.
+
+        Less than one shingle says nothing of a page, and a short text or a template nothing without
+        its title. Where only the same text counts, short ones without titles are the same, too.
+        """
+        row, min_words = self.row, self.rules.min_words
+        only_exact = not self.rules.finds_near
+        if row.words < self.texts.scheme.min_comparable_words and not only_exact:
+            return None
+        for twin, (original, ignored) in self.page.same_text:
+            pair = Pair(row, twin, self.texts)
+            if ignored is not None or (self.is_template and not pair.are_one_document):
+                continue
+            if not pair.is_on_one_site and self.texts.is_only_template(twin, min_words):
+                continue
+            is_untitled = only_exact and not (row.title or twin.title)
+            if row.words < min_words and not is_untitled and not pair.have_one_title:
+                continue
+            resemblance = 1.0 if twin is original else twin.resemblance or 0.0
+            reason = different_document_reason(pair, 1.0) or different_document_reason(
+                Pair(row, original, self.texts), resemblance
+            )
+            if reason is not None:
+                self.rejected = reason
+                continue
+            equal = Decision("exact", original, 1.0, 1.0, None if twin is original else twin)
+            if decision := self._if_all_is_said(equal):
+                return decision
+        return None
+
+    def _nothing_to_measure(self) -> Decision | None:
+        """Skip a short text, which is a duplicate only of the same text."""
+        is_short = self.row.words < self.rules.min_words
+        if is_short or (self.is_template and not self.rules.finds_near):
+            return Decision("skipped", reason=Reason.TEMPLATE if self.is_template else Reason.SHORT)
+        return None
+
+    def _nearest(self) -> Decision | None:
+        """4. Follow the most alike of the originals that the method accepts.
+
+        It is looked for among those whose items say what that of the page says, and whose texts
+        say what its text says. Of the others, one tells what the page would be without its fields.
+        """
+        row, rules = self.row, self.rules
+        originals = self._to_measure(self.page.similar)
+        if self.is_template:
+            originals = [
+                other for other in originals if Pair(row, other, self.texts).are_one_document
+            ]
+        self.looked_at.update(original.id for original in originals)
+        same_fields: list[Row] = []
+        other_fields: list[Row] = []
+        for original in accepted(row, originals, rules):
+            differ = row.differing_fields(original, rules)
+            (other_fields if differ else same_fields).append(original)
+        decision = self._most_alike(same_fields)
+        if decision is None and self.kept is None:
+            without_fields = self._most_alike(other_fields, any_of_them=True)
+            if without_fields is not None:
+                self._if_all_is_said(without_fields)
+        return decision and decision._replace(candidates=len(self.looked_at))
+
+    def _most_alike(
+        self, originals: Sequence[Row], *, any_of_them: bool = False
+    ) -> Decision | None:
+        """Follow the most alike of some originals that say all of it, or one that is alike enough.
+
+        The estimate from all minima picks whom to measure; among equals the oldest wins.
+        """
+        if not originals:
+            return None
+        row, texts, rule = self.row, self.texts, MatchRule.by(self.rules)
+        passages: dict[int, OwnPassage | None] = {}
+
+        def measure(at: int) -> Similarity | None:
+            other = originals[at]
+            pair = Pair(row, other, texts)
+            similarity = pair.similarity(rule.min_resemblance)
+            if similarity.resemblance < rule.min_resemblance:
+                return None
+            if not similarity.resemblance and texts.is_only_template(other, self.rules.min_words):
+                return None
+            if rule.contains(texts.overlap(row, other)):
+                return None
+            if reason := different_document_reason(pair, similarity.resemblance):
+                self.rejected = reason
+                return None
+            if not rule.min_resemblance and texts.are_forged(row, other):
+                return None
+            if not any_of_them:
+                decision = self._if_text_is_said(Decision("near", other, *similarity))
+                if decision is None:
+                    return None
+                passages[at] = decision.passage
+            return similarity
+
+        minima = [other.minima for other in originals]
+        ranked = nearest(row.minima, minima, rule.min_estimate, MAX_CANDIDATES_MEASURED)
+        texts.load(originals[at].id for at, _ in ranked)
+        ages = [other.id for other in originals]
+        best = rule.best(ranked, ages, measure, any_of_them=any_of_them)
+        if best is None:
+            return None
+        at, similarity = best
+        distance = None
+        if METHODS[self.rules.method].distance:
+            distance = simhash_distance(row.simhash, originals[at].simhash)
+        passage = passages.get(at)
+        return Decision("near", originals[at], *similarity, passage=passage, distance=distance)
+
+    def _nothing_but_template(self) -> Decision | None:
+        """Skip a page that only shows what its site has on many pages."""
+        if not self.is_template or self.kept is not None:
+            return None
+        return Decision("skipped", reason=Reason.TEMPLATE, candidates=len(self.looked_at))
+
+    def _piece(self) -> Decision | None:
+        """Follow the original that the page is a piece of; find one that it contains.
+
+        The originals come with the likeliest first; among equals it wins. A piece has no more
+        shingles than its whole, and on another site at least a quarter of them: a page that
+        collects the articles of a site must not take them all.
+        """
+        row, least = self.row, self.rules.containment
+        if least is None:
+            return None
+        piece: Decision | None = None
+        most, most_contained = 0.0, (0.0, "")
+        originals = self._to_measure(self.page.wholes)
+        self.looked_at.update(original.id for original in originals)
+        for other in originals[:MAX_CANDIDATES_MEASURED]:
+            both = self.texts.overlap(row, other)
+            if both is None or both.containment < least:
+                continue
+            if row.site != other.site and both.a < _LEAST_SHARE * both.b:
+                continue
+            pair = Pair(row, other, self.texts)
+            if both.a > both.b:
+                contained = both.containment, other.url
+                most_contained = max(most_contained, contained, key=itemgetter(0))
+            elif reason := different_document_reason(pair, both.containment):
+                self.rejected = reason
+            elif both.containment > most:
+                measures = both.resemblance, both.containment
+                decision = Decision("near", other, *measures, reason=Reason.PIECE)
+                if said := self._if_all_is_said(decision):
+                    piece, most = said, both.containment
+        self.contains = most_contained[1] or None
+        return None if piece is None else piece._replace(candidates=len(self.looked_at))
+
+    def _new(self) -> Decision:
+        """5. It is like no other page, or says more than that: an original."""
+        made = Decision("new", reason=self.rejected)
+        if self.kept is not None:
+            compared = self.kept.compared_with or self.kept.original
+            made = self.kept._replace(original=None, compared_with=compared)
+        return made._replace(candidates=len(self.looked_at), contains=self.contains)
+
+    def _to_measure(self, candidates: Iterable[Candidate]) -> list[Row]:
+        """Originals that count and are long enough to be measured."""
+        fewest = self.rules.min_words
+        return [one.row for one in candidates if one.ignored is None and one.row.words >= fewest]
+
+    def _if_all_is_said(self, decision: Decision) -> Decision | None:
+        """Take a decision if the original says all that the item and its text say."""
+        assert decision.original is not None
+        fields = self.row.differing_fields(decision.original, self.rules)
+        if not fields:
+            return self._if_text_is_said(decision)
+        self._keep(decision._replace(fields=fields, reason=Reason.OTHER_FIELDS))
+        return None
+
+    def _if_text_is_said(self, decision: Decision) -> Decision | None:
+        """Take a decision if the original says all that the text says; with what differs."""
+        other, mode = decision.original, self.rules.own_text
+        assert other is not None
+        if self.row.site != other.site or mode == "ignore":
+            return decision
+        self._texts_searched += 1
+        passage = None
+        if self._texts_searched <= _MAX_READ:
+            pair = Pair(self.row, other, self.texts)
+            passage = pair.own_passage(self.rules.min_words, strict=mode == "strict")
+            if passage is None or not passage.counts:
+                return decision._replace(passage=passage)
+        self._keep(decision._replace(passage=passage, reason=Reason.OWN_TEXT))
+        return None
+
+    def _keep(self, decision: Decision) -> None:
+        """Note how the page would be decided but for what it says; the most alike one counts."""
+        if self.kept is None or (decision.resemblance or 0) > (self.kept.resemblance or 0):
+            self.kept = decision
 
 
-def place(
-    row: Row,
-    now: int,
-    batch: Batch,
-    found: Candidates | None = None,
-    counts: Callable[[Row], bool] = lambda _: True,
-) -> Decision:
-    """Attach a page that is in no group to an original, or make it one.
+def is_measured(page: Signed, others: Sequence[Signed], rules: Rules) -> bool:
+    """Whether one of the candidates of a page is alike enough to be measured."""
+    rule = MatchRule.by(rules)
+    minima = [other.minima for other in accepted(page, others, rules)]
+    return bool(nearest(page.minima, minima, rule.min_estimate, MAX_CANDIDATES_MEASURED))
 
-    Args:
-        row: the page.
-        now: seconds since 1970, from which `Rules.original_max_age_days` counts back.
-        batch: has read all that the page can meet.
-        found: what it is compared with; None looks it up.
-        counts: which originals count.
-    """
-    # What other pages of its site show too says nothing of a page, except that it is the same as
-    # one with its title.
-    split = batch.texts.split(row)
-    case = _Case(
-        row,
-        now,
-        batch,
-        found or batch.find_candidates(row),
-        counts,
-        Choice(row, batch.texts, batch.rules),
-        is_only_template(row, batch.texts, batch.rules.min_words),
+
+def accepted(page: Signed, candidates: Sequence[_S], rules: Rules) -> Sequence[_S]:
+    """Candidates that a method accepts by their signatures alone."""
+    method = METHODS[rules.method]
+    if not candidates or not (method.supershingles or method.distance):
+        return candidates
+    taken = MatchRule.by(rules).accepts(
+        np.stack([other.minima for other in candidates]) == page.minima,
+        np.array([page.simhash], np.uint64),
+        np.array([other.simhash for other in candidates], np.uint64),
     )
-    decision = (
-        _reviewed(case)
-        or _same_text(case)
-        or _nothing_to_measure(case)
-        or _nearest_candidate(case)
-        or _nothing_but_template(case)
-        or _piece(case)
-        or _new(case)
-    )
-    batch.groups.place(row, decision)
-    return decision if split is None else decision._replace(template=split.template_share)
-
-
-def _reviewed(case: _Case) -> Decision | None:
-    """Follow the original that a review names: it goes before every measure."""
-    for original in case.found.reviewed:
-        is_other = original is not case.row and original.id not in case.found.excluded
-        if is_other and case.counts(original):
-            return case.batch.groups.by_review(case.row, original)
-    return None
-
-
-def _same_text(case: _Case) -> Decision | None:
-    """3. Another page has the same text."""
-    pairs = [(twin, one) for twin, one in case.found.same_text if case.may_follow(one)]
-    return case.choice.same_text(pairs, only_template=case.is_template)
-
-
-def _nothing_to_measure(case: _Case) -> Decision | None:
-    """Skip a short text, which is a duplicate only of the same text."""
-    is_short = case.row.words < case.batch.rules.min_words
-    if is_short or (case.is_template and not case.batch.rules.finds_near):
-        return Decision("skipped", reason=Reason.TEMPLATE if case.is_template else Reason.SHORT)
-    return None
-
-
-def _nearest_candidate(case: _Case) -> Decision | None:
-    """4. The best of the candidates that is alike enough is the original."""
-    row, batch = case.row, case.batch
-    case.looked_at = case.to_measure(case.found.similar)
-    if case.is_template:
-        case.looked_at = [
-            other for other in case.looked_at if are_same_document(row, other, batch.texts)
-        ]
-    decision = case.choice.nearest(case.looked_at)
-    if decision is None or decision.original is None:
-        return None
-    distance = None
-    if METHODS[batch.rules.method].distance:
-        distance = simhash_distance(row.simhash, decision.original.simhash)
-    return decision._replace(candidates=len(case.looked_at), distance=distance)
-
-
-def _nothing_but_template(case: _Case) -> Decision | None:
-    """Skip a page that only shows what its site has on many pages."""
-    if not case.is_template or case.choice.kept is not None:
-        return None
-    return Decision("skipped", reason=Reason.TEMPLATE, candidates=len(case.looked_at))
-
-
-def _piece(case: _Case) -> Decision | None:
-    """Find an original that the page is a piece of; what contains one is an original itself."""
-    if case.batch.rules.containment is None:
-        return None
-    wholes = case.to_measure(case.batch.likely_wholes(case.row))
-    case.looked_at = [*{other.id: other for other in (*case.looked_at, *wholes)}.values()]
-    decision, case.contains = case.choice.whole(wholes)
-    if decision is None:
-        return None
-    return decision._replace(reason=Reason.PIECE, candidates=len(case.looked_at))
-
-
-def _new(case: _Case) -> Decision:
-    """5. It is like no other page: an original."""
-    made = case.choice.as_original()
-    return made._replace(candidates=len(case.looked_at), contains=case.contains)
+    return [other for other, is_taken in zip(candidates, taken, strict=True) if is_taken]

@@ -131,6 +131,13 @@ class PageCache:
         found = sorted(self._by_original.get(original.id, ()))[-newest:]
         return [row for row in map(self.rows.__getitem__, found) if row.is_member_of(original)]
 
+    def original(self, row: Row) -> Row:
+        """Original of the row's group; the row itself if that cannot be read."""
+        if row.original_id is None:
+            return row
+        self.load([row.original_id])
+        return self.rows.get(row.original_id, row)
+
     def compared_with(self, row: Row) -> Row | None:
         """Find the page that decided on another one, if that is not its original."""
         if row.compared_id is None:

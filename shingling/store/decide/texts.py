@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from shingling.store.templates import Templates
 
 
-class Alike(NamedTuple):
+class Similarity(NamedTuple):
     """How alike two pages are."""
 
     resemblance: float
@@ -131,9 +131,21 @@ class Texts:
         first, second = self.split_or_whole(a), self.split_or_whole(b)
         if first is None or second is None:
             return None
-        if first.is_only_template(a.words, min_words, self.scheme.canonical):
+        if self.is_only_template(a, min_words):
             first, second = SplitText(first.whole), SplitText(second.whole)
         return first.lines, second.lines
+
+    def is_only_template(self, row: Row, min_words: int) -> bool:
+        """Whether too little is left of a page without its site's template."""
+        split = self.split(row)
+        return split is not None and split.is_only_template(
+            row.words, min_words, self.scheme.canonical
+        )
+
+    def words_left(self, row: Row) -> int:
+        """Words of a page without its site's template."""
+        split = self.split(row)
+        return row.words if split is None else split.words_left(row.words, self.scheme.canonical)
 
     def blocks(self, row: Row) -> list[int]:
         """Keys of the blocks of a page's text; none if it is not kept."""
@@ -144,14 +156,14 @@ class Texts:
         """Give what finds the parts of a title, without those that many titles of a site have."""
         return title_parts if self.templates is None else self.templates.site(site).title_parts
 
-    def measure(self, a: Row, b: Row, *, whole: bool = False) -> Alike:
+    def measure(self, a: Row, b: Row, *, whole: bool = False) -> Similarity:
         """Measure two pages on their texts, or estimate without them."""
         both = self.overlap(a, b, whole=whole)
         if both is not None:
-            return Alike(both.resemblance, both.containment)
+            return Similarity(both.resemblance, both.containment)
         resemblance = float(np.mean(a.minima == b.minima))
         size = self.scheme.shingle_size if self.scheme.unit == "words" else 1
-        return Alike(resemblance, estimated_containment(resemblance, a.words, b.words, size))
+        return Similarity(resemblance, estimated_containment(resemblance, a.words, b.words, size))
 
     def overlap(self, a: Row, b: Row, *, whole: bool = False) -> Overlap | None:
         """Shingles that two pages share, counted, or None if one of them is not kept.

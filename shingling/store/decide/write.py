@@ -29,7 +29,7 @@ _NEW_BODY_KEY = (
 
 def write_batch(batch: Batch) -> None:
     """Write every changed row, its keys and its text, and what was learned of sites."""
-    rows = sorted(batch.groups.changed.values(), key=lambda row: row.id)
+    rows = sorted(batch.changed.values(), key=lambda row: row.id)
     known = {row.id for row in rows if row.stored}
     _write_rows(batch.connection, rows, batch.tables)
     fewest = batch.scheme.min_comparable_words
@@ -40,7 +40,7 @@ def write_batch(batch: Batch) -> None:
     if batch.lookup.full:
         full = [{"key": key} for key in sorted(batch.lookup.full)]
         batch.connection.execute(_note_full(batch.tables), full)
-    batch.groups.changed.clear()
+    batch.changed.clear()
 
 
 def delete_rows(batch: Batch, rows: Sequence[Row]) -> None:
@@ -77,7 +77,7 @@ def _write_index(batch: Batch, rows: Iterable[tuple[Row, bool]]) -> None:
     # The database still holds the texts that the rows were indexed with.
     batch.lookup.write(
         rows,
-        batch.groups.sample,
+        batch.sample,
         lambda row: batch.texts.sample(row.scope, read_text(batch.connection, row.id)),
     )
 

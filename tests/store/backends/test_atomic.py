@@ -16,7 +16,7 @@ import shingling.store.backends.sqlite
 import shingling.store.decide.check
 from shingling import Page, Rules, Scheme, Store, Verdict, sign
 from shingling.errors import SchemeError, StoreError, StoreUnavailableError
-from shingling.store.decide.decide import decide
+from shingling.store.decide.meet import meet
 from tests.store.decide.templates.pages import A, footer, pages_of
 from tests.support.installed import ROOT
 from tests.support.invariants import ending, entries_of, groups_of, text, verify, words
@@ -91,11 +91,11 @@ def test_an_error_in_the_middle_of_a_batch_stores_and_teaches_nothing_of_it(
     def failing(*arguments: object) -> Verdict:
         if len(decided) == 5:
             raise KeyboardInterrupt
-        decided.append(decide(*arguments))  # type: ignore[arg-type]
+        decided.append(meet(*arguments))  # type: ignore[arg-type]
         return decided[-1]
 
     if where == "decide":
-        monkeypatch.setattr(shingling.store.decide.check, "decide", failing)
+        monkeypatch.setattr(shingling.store.decide.check, "meet", failing)
     else:
         where = "recent" if where == "bands" and not is_postgres(file) else where
         break_table(file, "AFTER INSERT", where, f"(SELECT count(*) FROM {where}) > 20")

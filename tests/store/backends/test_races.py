@@ -16,7 +16,7 @@ import shingling.store.decide.check
 from shingling import Page, Rules, Store, sign
 from shingling.sketch import Banding
 from shingling.store.backends.postgres import MAX_LOCKS
-from shingling.store.decide.decide import decide
+from shingling.store.decide.meet import meet
 from tests.store.children import crawl
 from tests.support.invariants import beginning, ending, text, verify, words
 from tests.support.processes import PATIENCE, Child
@@ -179,14 +179,14 @@ def holding(
     url = batch[0].url
 
     def held(page: Page, *others: object) -> Verdict:
-        verdict = decide(page, *others)  # type: ignore[arg-type]
+        verdict = meet(page, *others)  # type: ignore[arg-type]
         if page.url == url and not begun.is_set():
             begun.set()
             assert released.wait(PATIENCE)
         return verdict
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(shingling.store.decide.check, "decide", held)
+        patch.setattr(shingling.store.decide.check, "meet", held)
         checking = threads.submit(store.check, batch, rules=rules)
         try:
             assert begun.wait(PATIENCE)
@@ -311,9 +311,9 @@ def test_a_page_that_is_overtaken_again_and_again_is_decided_alone(
             attempts.append(alone(one))
             if not attempts[-1]:
                 threads.submit(two.check, [others.pop()]).result(PATIENCE)
-        return decide(page, *more)  # type: ignore[arg-type]
+        return meet(page, *more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(shingling.store.decide.check, "decide", overtaken)
+    monkeypatch.setattr(shingling.store.decide.check, "meet", overtaken)
     [verdict] = one.check([Page("a", A)])
     assert attempts == [False, False, True]
     assert verdict.status == "near"

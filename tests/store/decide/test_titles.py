@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from shingling import Page, Rules, Store
-from shingling.store.decide.alike import LIKELY_COPY, LONG_TEXT
+from shingling.store.decide.titles import LIKELY_COPY, LONG_TEXT
 from tests.support.invariants import ending, jaccard, text, words
 from tests.support.stores import url_of
 
