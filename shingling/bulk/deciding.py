@@ -6,12 +6,13 @@ Each row is decided as `Store.check` would decide it after all rows before it.
 from __future__ import annotations
 
 from collections import OrderedDict
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shingling.bulk.options import Order
-from shingling.bulk.pairs import Measures, Meeting, Pairs, decide, keys_of
+from shingling.bulk.options import keeps_order
+from shingling.bulk.pairs import KeyJoin, Measures, Pairs, decide, keys_of
 from shingling.bulk.signed_rows import (
     DECISION,
     EXACT,
@@ -54,7 +55,7 @@ def decide_rows(signed: SignedRows, options: Options, report: Callable[[float], 
         BulkError: a file has changed since it was signed.
         OSError: a file cannot be read.
     """
-    if Order.by(options).is_that_of_inputs:
+    if keeps_order(options):
         return _decide_in_order(signed, options, report)
     places = signed.column("order")
     places[: signed.first] = -np.inf  # known rows come first
@@ -92,13 +93,15 @@ def _decide_in_order(
     compared = ~repeated_id & (same_text == NO_ROW) & (signed.column("length") > 0)
     compared[: len(known)] &= known["original"] == NO_ROW
     compared &= words >= options.scheme.min_comparable_words
-    following = MatchRule.by(options.rules)
+    match_rule = MatchRule.by(options.rules)
     near = Pairs.none()
     if compared.any() and METHODS[options.rules.method].keys is not None:
-        asks = long_enough & (places >= len(known))
-        finder = _Finder(signed, options, compared, long_enough, asks, report)
-        measurer = _Measurer(signed, options, following)
-        near = decide(len(words), finder.find, following, measurer.measure)
+        rows = np.flatnonzero(compared).astype(np.uint32)
+        simhashes = signed.column("simhash")
+        finder = _Finder(signed, options, match_rule, rows, long_enough, simhashes, report)
+        measurer = _Measurer(signed, options, match_rule)
+        queries = long_enough & (places >= len(known))
+        near = decide(queries, finder.find, match_rule, measurer.measure)
     decided = np.zeros(len(words), DECISION)
     decided["original"] = NO_ROW
     decided["state"][~long_enough] = SHORT
@@ -160,88 +163,76 @@ def _repeated(sorted_keys: Hashes) -> Flags:
     return same[1:] | same[:-1]
 
 
+@dataclass(frozen=True)
 class _Finder:
     """Finds pairs of rows that share keys, and are worth measuring.
 
     Args:
         signed: the rows.
         options: what decides.
-        compared: rows that have keys: bool[rows].
+        match_rule: which pairs are worth it.
+        compared: numbers of the rows that have keys.
         long_enough: rows that may be the originals of others: bool[rows].
-        asks: rows that may be near-duplicates of others: bool[rows].
+        simhashes: uint64[rows].
         report: called with the share of the keys that are sorted.
     """
 
-    def __init__(
-        self,
-        signed: SignedRows | OrderedRows,
-        options: Options,
-        compared: Flags,
-        long_enough: Flags,
-        asks: Flags,
-        report: Callable[[float], None],
-    ) -> None:
-        self._signed = signed
-        self._rules = options.rules
-        self._keys = keys_of(options)
-        self._following = MatchRule.by(options.rules)
-        self._simhashes = signed.column("simhash")
-        self._rows = np.flatnonzero(compared).astype(np.uint32)
-        self._long_enough = long_enough
-        self._asks = asks
-        self._report = report
+    signed: SignedRows | OrderedRows
+    options: Options
+    match_rule: MatchRule
+    compared: Numbers
+    long_enough: Flags
+    simhashes: Hashes
+    report: Callable[[float], None]
 
-    def find(self, asks: Flags, removed: Flags, limit: int) -> tuple[Pairs, Flags]:
+    def find(self, queries: Flags, removed: Flags, limit: int) -> tuple[Pairs, Flags]:
         """Find the pairs of rows with those before them, as `Find` says."""
-        asks = asks & self._asks
-        cut = np.zeros(len(asks), bool)
+        cut = np.zeros(len(queries), bool)
         pairs = Pairs.none()
-        for keys, rows, may_ask, is_own in self._lists():
-            meeting = Meeting(keys, is_own & ~removed[rows], may_ask & asks[rows], limit)
-            cut[rows[meeting.cut]] = True
-            found = [
-                self._worth_measuring(rows[one], rows[other]) for one, other in meeting.pairs()
-            ]
+        for keys, rows, is_probe, is_own in self._lists():
+            join = KeyJoin(keys, is_own & ~removed[rows], is_probe & queries[rows], limit)
+            cut[rows[join.cut]] = True
+            found = [self._worth_measuring(rows[row], rows[other]) for row, other in join.pairs()]
             # Now, because pairs of copies share most of their keys.
             pairs = pairs.joined(*found)
         return pairs.sorted(), cut
 
     def _lists(self) -> Iterator[tuple[Hashes, Numbers, Flags, Flags]]:
-        """Yield lists of keys with their rows, which rows look there, and whose own key it is.
+        """Yield lists of keys with their rows: which look there for originals, and whose own it is.
 
         They are sorted by key and row, without keys of a single row.
         """
-        rows = self._rows
-        if isinstance(self._keys, Banding):
-            for band in range(self._keys.bands):
-                keys = self._signed.keys(band)[rows]
+        rows, keys_of_index = self.compared, keys_of(self.options)
+        if isinstance(keys_of_index, Banding):
+            for band in range(keys_of_index.bands):
+                keys = self.signed.keys(band)[rows]
                 places = _in_groups(keys)
                 both = np.ones(len(places), bool)
                 yield keys[places], rows[places], both, both
-                self._report((band + 1) / self._keys.bands)
+                self.report((band + 1) / keys_of_index.bands)
             return
-        assert self._keys is not None
-        masks = self._keys.masks(self._rules.simhash_distance)
-        for half, own in enumerate(self._keys.split(self._simhashes[rows]).T):
+        assert keys_of_index is not None
+        masks = keys_of_index.masks(self.options.rules.simhash_distance)
+        for half, own in enumerate(keys_of_index.split(self.simhashes[rows]).T):
             for number, mask in enumerate(masks):
                 # A row is looked up under keys that differ in a few bits, and stored under its own.
                 keys = np.stack((own ^ mask, own), axis=1).reshape(-1) << np.uint64(32)
                 places = _in_groups(keys)
                 is_own = (places % 2).astype(bool)
                 yield keys[places], rows[places // 2], ~is_own, is_own
-                self._report((half + (number + 1) / len(masks)) / 2)
+                self.report((half + (number + 1) / len(masks)) / 2)
 
     def _worth_measuring(self, rows: Numbers, others: Numbers) -> Pairs:
         """Select the pairs that are worth measuring."""
-        chosen = self._long_enough[others]
-        if METHODS[self._rules.method].distance:  # most pairs, for which no minima are read
-            apart = np.bitwise_count(self._simhashes[rows] ^ self._simhashes[others])
-            chosen &= apart <= self._rules.simhash_distance
+        chosen = self.long_enough[others]
+        if METHODS[self.options.rules.method].distance:  # most pairs, for which no minima are read
+            apart = np.bitwise_count(self.simhashes[rows] ^ self.simhashes[others])
+            chosen &= apart <= self.options.rules.simhash_distance
         rows, others = rows[chosen], others[chosen]
-        worth, equal = self._following.worth_measuring(
-            self._signed.minima_of(rows) == self._signed.minima_of(others),
-            self._simhashes[rows],
-            self._simhashes[others],
+        worth, equal = self.match_rule.worth_measuring(
+            self.signed.minima_of(rows) == self.signed.minima_of(others),
+            self.simhashes[rows],
+            self.simhashes[others],
         )
         own, theirs = (one[worth].astype(np.int64) for one in (rows, others))
         return Pairs.of(own, theirs, equal[worth])
@@ -251,18 +242,18 @@ class _Measurer:
     """Compares the texts of rows, and remembers recent fingerprints."""
 
     def __init__(
-        self, signed: SignedRows | OrderedRows, options: Options, following: MatchRule
+        self, signed: SignedRows | OrderedRows, options: Options, match_rule: MatchRule
     ) -> None:
         self._signed = signed
         self._scheme = options.scheme
-        self._following = following
+        self._match_rule = match_rule
         self._fingerprints: OrderedDict[int, Fingerprints] = OrderedDict()
         self._size = 0
 
     def measure(self, row: int, other: int) -> Measures:
         """Measure what the texts of two rows have in common."""
         both = overlap(self._of(row), self._of(other))
-        if not self._following.min_resemblance:
+        if not self._match_rule.min_resemblance:
             first, second = self._signed.text(row), self._signed.text(other)
             both = unless_forged(both, first, second, self._scheme)
         return Measures(both.resemblance, both.containment)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from sqlalchemy.engine import make_url
@@ -17,11 +17,11 @@ from sqlalchemy.exc import ArgumentError
 
 from shingling.admin.signed_pages import exported_header, exported_pages, is_export, stored_pages
 from shingling.bulk.inputs.sources import Source, sources_of
-from shingling.bulk.signed_rows import DECISION, IN_LINES, KEPT, NO_ROW, ROW_RECORD, SignedPart
+from shingling.bulk.signed_rows import DECISION, KEPT, NO_ROW, SignedPart
 from shingling.bulk.storing import STATUSES, STORE_FILE, STORE_FOLDER
 from shingling.errors import BulkError, SchemeError
 from shingling.files.json_values import to_json
-from shingling.sketch import FUNCTIONS
+from shingling.sketch import Signature
 from shingling.store.session import Session
 from shingling.text import plain_line
 
@@ -30,15 +30,12 @@ if TYPE_CHECKING:
 
     from shingling.admin.records import Header
     from shingling.admin.signed_pages import SignedPage
-    from shingling.arrays import Records
     from shingling.bulk.options import Options
     from shingling.bulk.signed_rows import RowsWriter
-    from shingling.sketch.banding import Banding
 
 _ROWS_AT_ONCE = 2048
 _NO_TEXTS = "rows cannot be compared with a store that keeps no texts"
 _SQLITE = b"SQLite format 3\0"
-_DECIDED = np.dtype([("id", "<i8"), ("original_id", "<i8"), *DECISION.descr])
 _STATES = {status: state for state, status in STATUSES.items()}
 
 
@@ -53,7 +50,7 @@ class Known(NamedTuple):
     sources: Sequence[Source] = ()
     pages: Callable[[], Iterator[SignedPage]] | None = None
 
-    def sign(self, writer: RowsWriter, banding: Banding | None, text_field: str) -> None:
+    def sign(self, writer: RowsWriter, text_field: str) -> None:
         """Append the rows of a store, as they were signed and decided there.
 
         Raises:
@@ -61,17 +58,24 @@ class Known(NamedTuple):
         """
         if self.pages is None:
             return
-        found = self.pages()
-        decided: list[tuple[Any, ...]] = []
+        pages = self.pages()
+        rows: dict[int, int] = {}  # by the ids of their pages
+        decided: list[tuple[int, int | None, float, float]] = []
         has_text = False
-        while part := [*islice(found, _ROWS_AT_ONCE)]:
-            writer.append(_signed(part, banding, text_field), 0)
-            decided += map(_decision, part)
-            has_text |= any(page.text for page in part)
+        while part := [*islice(pages, _ROWS_AT_ONCE)]:
+            writer.append(_signed(part, text_field), 0)
+            for page in part:
+                rows[page.id] = len(rows)
+                measures = page.resemblance or 0.0, page.containment or 0.0
+                decided.append((_STATES.get(page.status, KEPT), page.original_id, *measures))
+                has_text |= bool(page.text)
         if decided and not has_text:
-            name = self.sources[0].name
-            raise BulkError(f"{name}: {_NO_TEXTS}")
-        writer.write_known(_with_rows(np.array(decided, _DECIDED)))
+            raise BulkError(f"{self.sources[0].name}: {_NO_TEXTS}")
+        decisions = [
+            (state, NO_ROW if original is None else rows.get(original, NO_ROW), *measures)
+            for state, original, *measures in decided
+        ]
+        writer.write_known(np.array(decisions, DECISION))
 
 
 def known_rows(against: str | Path | None, options: Options) -> Known:
@@ -147,40 +151,13 @@ def _source(name: str) -> Source:
     return Source(plain_line(name), None, None, lambda: iter(()))
 
 
-def _decision(page: SignedPage) -> tuple[Any, ...]:
-    state = _STATES.get(page.status, KEPT)
-    measures = page.resemblance or 0.0, page.containment or 0.0
-    return page.id, page.original_id or 0, state, NO_ROW, *measures
-
-
-def _with_rows(decided: Records) -> Records:
-    """Decisions with the rows of originals instead of their ids: `DECISION`[rows]."""
-    ids, originals = decided["id"], decided["original_id"]
-    rows = np.searchsorted(ids, originals)
-    is_there = (rows < len(ids)) & (ids[np.minimum(rows, len(ids) - 1)] == originals)
-    decided["original"] = np.where(is_there, rows, NO_ROW)
-    found = np.empty(len(decided), DECISION)
-    for name in DECISION.fields or ():
-        found[name] = decided[name]
-    return found
-
-
-def _signed(part: Sequence[SignedPage], banding: Banding | None, text_field: str) -> SignedPart:
+def _signed(pages: Sequence[SignedPage], text_field: str) -> SignedPart:
     """Signed rows of pages; only originals have texts."""
-    rows = np.zeros(len(part), ROW_RECORD)
-    names = [page.url.encode("utf-8", "replace") for page in part]
-    own = [
-        b"" if page.text is None or page.original_id else to_json({text_field: page.text})
-        for page in part
-    ]
-    rows["words"] = [page.words for page in part]
-    rows["text"] = np.frombuffer(b"".join(page.text_hash for page in part), "<u8").reshape(-1, 2)
-    rows["simhash"] = [page.simhash for page in part]
-    rows["line"] = np.arange(1, len(part) + 1)
-    for name, values in (("", own), ("id_", names)):
-        lengths = rows[f"{name}length"] = [len(value) for value in values]
-        rows[f"{name}offset"] = np.cumsum(lengths) - lengths
-    rows["offset"] |= np.uint64(IN_LINES)
-    minima = np.frombuffer(b"".join(page.minima for page in part), "<u4").reshape(-1, FUNCTIONS)
-    keys = None if banding is None else banding.keys(minima).T
-    return SignedPart(len(part), [], rows, minima, keys, b"".join(names), b"".join(own))
+    part = SignedPart(lines=len(pages))
+    for line, page in enumerate(pages, start=1):
+        has_text = page.text is not None and page.original_id is None
+        row = to_json({text_field: page.text}) if has_text else b""
+        minima = np.frombuffer(page.minima, "<u4")
+        signature = Signature(minima, page.simhash, page.text_hash, page.words)
+        part.add_row(line, page.url.encode("utf-8", "replace"), signature, row)
+    return part

@@ -140,32 +140,25 @@ class Options:
         }
 
 
-@dataclass(frozen=True)
-class Order:
-    """The order in which rows are decided, as `Options` has it."""
+def order_field(options: Options) -> str | None:
+    """Field that rows are ordered by; None if there is none."""
+    return options.order_field or (TIME_FIELD if options.keep == "newest" else None)
 
-    keep: str
-    field: str | None
 
-    @classmethod
-    def by(cls, options: Options) -> Order:
-        """Order of options."""
-        newest = options.keep == "newest"
-        return cls(options.keep, options.order_field or (TIME_FIELD if newest else None))
+def keeps_order(options: Options) -> bool:
+    """Whether rows are decided in the order in which they come."""
+    return options.keep == "first" and options.order_field is None
 
-    @property
-    def is_that_of_inputs(self) -> bool:
-        """Whether rows are decided as they come."""
-        return self.keep == "first" and self.field is None
 
-    def of(self, values: dict[str, Any], text: str) -> float:
-        """Place of a row: the lowest comes first, and infinity if it has none."""
-        if self.keep == "longest":
-            return -float(len(text))
-        value = None if self.field is None else number_or_time(values.get(self.field))
-        if value is None:
-            return math.inf
-        return -value if self.keep == "newest" else value
+def place_of_row(values: dict[str, Any], options: Options) -> float:
+    """Place of a row in the order of decisions: the lowest comes first, infinity if it has none."""
+    if options.keep == "longest":
+        return -float(len(values[options.fields.text]))
+    field = order_field(options)
+    value = None if field is None else number_or_time(values.get(field))
+    if value is None:
+        return math.inf
+    return -value if options.keep == "newest" else value
 
 
 class Problem(NamedTuple):

@@ -1,9 +1,10 @@
 """Pairs of rows that are compared, and the decisions on them: on one machine, and on Spark.
 
-A row meets the earlier rows that it shares a key with; of each key, the `MAX_PAGES_PER_KEY` oldest
-originals count, as in a store. Which rows are originals is known at the end only: so `decide` first
-takes all rows of a key for originals, `FIRST_CANDIDATES` at most. Rows that met more under a key
-meet the first originals of these decisions once more, until nothing changes.
+A row is paired with the earlier rows that it shares a key with; of each key, the
+`MAX_PAGES_PER_KEY` oldest originals count, as in a store. Which rows are originals is known at the
+end only: so `decide` first takes all rows of a key for originals, `FIRST_CANDIDATES` at most. Rows
+with more under a key are paired with the first originals of these decisions once more, until
+nothing changes.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
     from shingling.sketch import Banding, Halves
 
     Find: TypeAlias = Callable[[Flags, Flags, int], "tuple[Pairs, Flags]"]
-    """Finds pairs: of rows that ask, with rows that are not removed, at most so many under a key.
-    The second answer marks the rows that met more."""
+    """Finds pairs: of queries, with rows that are not removed, at most so many under a key.
+    The second answer marks the queries that share a key with more."""
 
 MAX_ROWS = 1 << 31
 """Rows above which two do not fit into the number of a pair."""
@@ -110,17 +111,17 @@ class Pairs(NamedTuple):
         return self.take(~rows[self.rows]).joined(others).sorted()
 
 
-class Meeting:
-    """Rows under keys, each of which meets the first stored rows of its key that are before it.
+class KeyJoin:
+    """Rows under keys: each query is paired with the first stored rows of its key before it.
 
     Args:
         keys: sorted: any[n].
-        stored: rows that may be met: bool[n].
-        asks: rows that meet others: bool[n].
-        limit: number of rows that a row meets.
+        stored: rows that may be originals: bool[n].
+        queries: rows that originals are looked for: bool[n].
+        limit: number of rows that a query is paired with.
     """
 
-    def __init__(self, keys: Hashes | Integers, stored: Flags, asks: Flags, limit: int) -> None:
+    def __init__(self, keys: Hashes | Integers, stored: Flags, queries: Flags, limit: int) -> None:
         is_first = np.ones(len(keys), bool)
         is_first[1:] = keys[1:] != keys[:-1]
         starts = np.flatnonzero(is_first)
@@ -128,20 +129,20 @@ class Meeting:
         self._firsts = np.repeat(before[starts], np.diff(np.append(starts, len(keys))))
         before -= self._firsts
         self._stored = np.flatnonzero(stored)
-        self._asks = np.flatnonzero(asks & (before > 0))
-        self._counts = np.minimum(before[self._asks], limit)
-        self.cut = asks & (before > limit)
-        """Places of rows that would meet more: bool[n]."""
+        self._queries = np.flatnonzero(queries & (before > 0))
+        self._counts = np.minimum(before[self._queries], limit)
+        self.cut = queries & (before > limit)
+        """Places of queries with more stored rows before them: bool[n]."""
 
     def pairs(self) -> Iterator[tuple[Integers, Integers]]:
-        """Yield places of rows and of those that they meet, some thousands of pairs at a time."""
+        """Yield places of queries and of their stored rows, some thousands of pairs at a time."""
         ends = np.cumsum(self._counts)
         start = 0
         while start < len(ends):
             limit = (int(ends[start - 1]) if start else 0) + _MAX_PAIRS_COMPARED
             stop = max(int(np.searchsorted(ends, limit, side="right")), start + 1)
-            asks, counts = self._asks[start:stop], self._counts[start:stop]
-            yield np.repeat(asks, counts), self._stored[ranges(self._firsts[asks], counts)]
+            queries, counts = self._queries[start:stop], self._counts[start:stop]
+            yield np.repeat(queries, counts), self._stored[ranges(self._firsts[queries], counts)]
             start = stop
 
 
@@ -160,31 +161,31 @@ def keys_of(options: Options) -> Banding | Halves | None:
 
 
 def decide(
-    rows: int,
+    queries: Flags,
     find: Find,
-    following: MatchRule,
+    match_rule: MatchRule,
     measure: Callable[[int, int], Measures] | None = None,
 ) -> Pairs:
     """Decide near-duplicates in the order of the rows, as a store would.
 
     Args:
-        rows: their number.
+        queries: rows that may be near-duplicates: bool[rows].
         find: finds pairs.
-        following: which original a row follows.
+        match_rule: which original a row follows.
         measure: compares the texts of two rows; None if those that are found are measured.
 
     Returns:
         A pair of each duplicate, with its original.
     """
-    removed = np.zeros(rows, bool)
-    pairs, cut = find(~removed, removed, FIRST_CANDIDATES)
-    chosen = _choose(pairs, rows, following, measure)
+    removed = np.zeros(len(queries), bool)
+    pairs, cut = find(queries, removed, FIRST_CANDIDATES)
+    chosen = _choose(pairs, len(queries), match_rule, measure)
     for _ in range(_MAX_PASSES if cut.any() else 0):
-        removed = np.zeros(rows, bool)
+        removed = np.zeros(len(queries), bool)
         removed[chosen.rows] = True
         found, _ = find(cut, removed, MAX_PAGES_PER_KEY)
         pairs = pairs.with_rows_of(found, cut)
-        chosen = _choose(pairs, rows, following, measure)
+        chosen = _choose(pairs, len(queries), match_rule, measure)
         if len(chosen.ids) == removed.sum() and removed[chosen.rows].all():
             break
     return chosen
@@ -193,7 +194,7 @@ def decide(
 def _choose(
     pairs: Pairs,
     rows: int,
-    following: MatchRule,
+    match_rule: MatchRule,
     measure: Callable[[int, int], Measures] | None,
 ) -> Pairs:
     """Choose the originals of rows among their pairs; note what is measured."""
@@ -213,7 +214,7 @@ def _choose(
                 pairs.resemblance[place], pairs.containment[place] = both
             return Measures(float(pairs.resemblance[place]), float(pairs.containment[place]))
 
-        best = following.best(originals[:MAX_CANDIDATES_MEASURED], others, measured)
+        best = match_rule.best(originals[:MAX_CANDIDATES_MEASURED], others, measured)
         if best is not None:
             removed[row] = True
             chosen.append(start + best[0])

@@ -140,29 +140,23 @@ class _Run:
     def work(self) -> Path:
         return self.out / WORK_FOLDER
 
-    @contextmanager
-    def locked(self, restart: bool) -> Iterator[None]:
-        """Lock the output folder, and see whether there is a run to go on with.
+    def _prepare(self, restart: bool) -> None:
+        """Make the work folder, or keep that of a run to go on with.
 
         Raises:
-            BulkError: the folder has another run, or another process is writing there.
+            BulkError: the output folder has another run.
         """
-        self.out.mkdir(parents=True, exist_ok=True)
-        with _lock(self.out):
-            if restart:
-                shutil.rmtree(self.work, ignore_errors=True)
-            elif self._mark.exists():
-                if self._mark.read_text(encoding="utf-8") != self._plan:
-                    raise BulkError(
-                        f"{plain_line(str(self.out))}: an interrupted run with other inputs or"
-                        " options is there; --restart begins again"
-                    )
-            elif not self.work.exists() and (self.out / _SUMMARY).exists():
-                raise BulkError(
-                    f"{plain_line(str(self.out))}: a run has ended there; --restart begins again"
-                )
-            self.work.mkdir(exist_ok=True)
-            yield
+        problem = ""
+        if restart:
+            shutil.rmtree(self.work, ignore_errors=True)
+        elif self._mark.exists():
+            if self._mark.read_text(encoding="utf-8") != self._plan:
+                problem = "an interrupted run with other inputs or options is there"
+        elif not self.work.exists() and (self.out / _SUMMARY).exists():
+            problem = "a run has ended there"
+        if problem:
+            raise BulkError(f"{plain_line(str(self.out))}: {problem}; --restart begins again")
+        self.work.mkdir(exist_ok=True)
 
     @property
     def _mark(self) -> Path:
@@ -181,7 +175,9 @@ class _Run:
             BulkError: a disk is full, or the like, or what the steps raise.
         """
         try:
-            with self.locked(restart):
+            self.out.mkdir(parents=True, exist_ok=True)
+            with _lock(self.out):
+                self._prepare(restart)
                 return self._run_steps()
         except OSError as error:
             where = plain_line(str(error.filename or self.out))
@@ -192,21 +188,18 @@ class _Run:
     def _run_steps(self) -> Summary:
         """Sign the rows if that is not done, then do all other steps."""
         began = time.monotonic()
-        options, sources = self.options, self.sources
+        options, sources, known = self.options, self.sources, len(self.known.sources)
         if not self._mark.exists():
             keys = keys_of(options)
             banding = keys if isinstance(keys, Banding) else None
-            writer = RowsWriter(self.work / "signed")
-            self.known.sign(writer, banding, options.fields.text)
-            known = len(self.known.sources)
-            sign_all(sources, options, banding, writer, self.work, self.progress, known)
+            writer = RowsWriter(self.work / "signed", banding)
+            self.known.sign(writer, options.fields.text)
+            sign_all(sources, options, writer, self.work, self.progress, known)
             # What comes out of a pipe or a database may be other rows the next time.
             if all(source.identity is not None for source in sources):
                 with written_whole(self._mark) as file:
                     file.write(self._plan.encode())
-        names, files = [source.name for source in sources], [source.file for source in sources]
-        known = len(self.known.sources)
-        signed = SignedRows(self.work / "signed", names, files, options.fields.text, known)
+        signed = SignedRows(self.work / "signed", sources, options.fields.text, known)
         with closing(signed):
             self._look_at_words_left(signed)
             decided = self._decide(signed)
@@ -230,11 +223,8 @@ class _Run:
     def _look_at_words_left(self, signed: SignedRows) -> None:
         """Warn if the scheme leaves little of the first texts; a store does so by itself."""
         words_left = WordsLeft(self.options.scheme.canonical)
-        rows = (
-            0 if self.store is not None else min(len(signed) - signed.first, _MAX_TEXTS_LOOKED_AT)
-        )
-        for row in range(signed.first, signed.first + rows):
-            if not words_left.is_open:
+        for row in range(signed.first, min(len(signed), signed.first + _MAX_TEXTS_LOOKED_AT)):
+            if self.store is not None or not words_left.is_open:
                 return
             words_left.note(signed.text(row))
 

@@ -16,11 +16,12 @@ in the order of the inputs. The folder holds
 from __future__ import annotations
 
 import json
-import mmap
 import shutil
+import struct
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from shingling.arrays import Hashes, Integers, Minima, Records
+    from shingling.bulk.inputs.sources import Source
+    from shingling.sketch import Banding, Signature
 
 
 ROW_RECORD = np.dtype(
@@ -49,6 +52,8 @@ ROW_RECORD = np.dtype(
         ("order", "<f8"),  # rows with a lower one are decided first: `Order`
     ]
 )
+_PACKED_ROW = struct.Struct("<16s16sQIIQQIIQd")  # a `ROW_RECORD`
+
 IN_LINES = 1 << 63
 """Bit of an offset: the row is in `lines`, not in its input file."""
 
@@ -69,28 +74,58 @@ _MAX_OPEN_FILES = 64
 _MINIMA = np.dtype(("<u4", (FUNCTIONS,)))
 
 
-class SignedPart(NamedTuple):
+@dataclass
+class SignedPart:
     """A part of an input as a worker signs it; its rows count from the part's start.
 
     Args:
         lines: number of its lines.
         bad: number and reason of each line that could not be signed.
-        rows: `ROW_RECORD`[n].
-        minima: uint32[n, 84].
-        keys: int64[bands, n], or None.
-        ids: the ids, one after the other.
-        own: the rows that have to be stored, one after the other.
+        rows: a `ROW_RECORD` for each row, one after the other, like what follows.
+        minima: uint32[84] of each row.
+        ids: the ids, in UTF-8.
+        own: the rows that have to be stored, as JSON.
         fields: names of those of a bad row, if there is one.
     """
 
-    lines: int
-    bad: list[tuple[int, str]]
-    rows: Records
-    minima: Minima
-    keys: Integers | None
-    ids: bytes
-    own: bytes
+    lines: int = 0
+    bad: list[tuple[int, str]] = field(default_factory=list)
+    rows: bytearray = field(default_factory=bytearray)
+    minima: bytearray = field(default_factory=bytearray)
+    ids: bytearray = field(default_factory=bytearray)
+    own: bytearray = field(default_factory=bytearray)
     fields: tuple[str, ...] = ()
+
+    def add_row(
+        self,
+        line: int,
+        name: bytes,
+        signature: Signature,
+        place: tuple[int, int] | bytes,
+        id_hash: bytes = bytes(16),
+        order: float = 0.0,
+    ) -> None:
+        """Add a signed row.
+
+        Args:
+            line: its number.
+            name: its id.
+            signature: of its text.
+            place: offset and length in its file; or the row itself, which has to be stored.
+            id_hash: hash of its id, 16 bytes; those of 0 equal no other.
+            order: rows with a lower one are decided first.
+        """
+        if isinstance(place, bytes):
+            offset, length = IN_LINES | len(self.own), len(place)
+            self.own += place
+        else:
+            offset, length = place
+        hashes = signature.text_hash, id_hash, signature.simhash
+        input_number = 0  # `RowsWriter` knows it
+        places = line, offset, length, len(name), len(self.ids)
+        self.minima += signature.minima.astype("<u4", copy=False).tobytes()
+        self.ids += name
+        self.rows += _PACKED_ROW.pack(*hashes, signature.words, input_number, *places, order)
 
 
 def _band(number: int) -> str:
@@ -102,13 +137,15 @@ class RowsWriter:
 
     Args:
         folder: is made anew.
+        banding: makes the keys of minima; None makes none.
 
     Raises:
         OSError: the disk is full, or the like.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, banding: Banding | None) -> None:
         self._folder = folder
+        self._banding = banding
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
         self.rows = 0
@@ -126,20 +163,23 @@ class RowsWriter:
         """
         if source != self._source:
             self._source, self._lines = source, 0
-        rows, bad = signed.rows, [(self._lines + line, reason) for line, reason in signed.bad]
+        bad = [(self._lines + line, reason) for line, reason in signed.bad]
+        rows = np.frombuffer(signed.rows, ROW_RECORD)
         rows["source"] = source
         rows["line"] += np.uint64(self._lines)
         rows["id_offset"] += np.uint64(self._sizes["ids"])
         rows["offset"][rows["offset"] >= np.uint64(IN_LINES)] += np.uint64(self._sizes["lines"])
-        keys = () if signed.keys is None else signed.keys
         contents = {
-            "rows": rows.tobytes(),
-            "minima": signed.minima.tobytes(),
-            **{_band(band): of_band.tobytes() for band, of_band in enumerate(keys)},
+            "rows": signed.rows,
+            "minima": signed.minima,
             "ids": signed.ids,
             "lines": signed.own,
             "bad": b"".join(b"%s\n" % json.dumps([source, *one]).encode() for one in bad),
         }
+        if self._banding is not None:
+            minima = np.frombuffer(signed.minima, _MINIMA)
+            for band, keys in enumerate(self._banding.keys(minima).T):
+                contents[_band(band)] = keys.tobytes()
         for name, content in contents.items():
             with (self._folder / name).open("ab") as file:
                 file.write(content)
@@ -159,8 +199,7 @@ class SignedRows:
 
     Args:
         folder: that they are stored in.
-        names: of the inputs.
-        files: the inputs as files, or None if their rows are in the folder.
+        sources: the inputs.
         text_field: name of the field with the text.
         known: number of inputs whose rows are known before the run.
 
@@ -170,19 +209,12 @@ class SignedRows:
     """
 
     def __init__(
-        self,
-        folder: Path,
-        names: Sequence[str],
-        files: Sequence[str | None],
-        text_field: str,
-        known: int = 0,
+        self, folder: Path, sources: Sequence[Source], text_field: str, known: int
     ) -> None:
         self._folder = folder
-        self._names = names
-        self._files = files
+        self._sources = sources
         self._text_field = text_field
         self._rows = (folder / "rows").stat().st_size // ROW_RECORD.itemsize
-        self._rows_file, self._lines_file = str(folder / "rows"), str(folder / "lines")
         self._open_files: dict[str, IO[bytes]] = {}
         self.known = known
         self.first = int(np.searchsorted(self.column("source"), known)) if known else 0
@@ -210,20 +242,16 @@ class SignedRows:
 
     def records(self, start: int, stop: int) -> Records:
         """Read the records from `start` to before `stop`: `ROW_RECORD`[stop - start]."""
-        return self._read("rows", ROW_RECORD, start, stop)
-
-    def minima(self, start: int, stop: int) -> Minima:
-        """Read the minima from `start` to before `stop`: uint32[stop - start, 84]."""
-        return self._read("minima", _MINIMA, start, stop)
+        offset = start * ROW_RECORD.itemsize
+        return np.fromfile(self._folder / "rows", ROW_RECORD, stop - start, offset=offset)
 
     def keys(self, band: int) -> Hashes:
         """Read the keys of a band: uint64[rows]."""
-        return self._read(_band(band), np.dtype("<u8"), 0, len(self))
+        return np.fromfile(self._folder / _band(band), np.uint64)
 
     def column(self, name: str) -> Records:
         """Read a field of `ROW_RECORD` of all rows."""
-        parts = [self.records(start, stop)[name] for start, stop in self.blocks()]
-        return np.concatenate([np.empty(0, ROW_RECORD)[name], *parts])
+        return np.concatenate([self.records(*bounds)[name] for bounds in self.blocks()])
 
     def known_decisions(self) -> Records:
         """Read what is decided already, on the first rows: `DECISION`[n]."""
@@ -237,20 +265,11 @@ class SignedRows:
         """Read the minima of single rows: uint32[n, 84]."""
         return self._pick("minima", _MINIMA, rows)
 
-    def _read(self, name: str, kind: np.dtype[Any], start: int, stop: int) -> Records:
-        return np.fromfile(
-            self._folder / name,
-            kind.base,
-            (stop - start) * kind.itemsize // kind.base.itemsize,
-            offset=start * kind.itemsize,
-        ).reshape(-1, *kind.shape)
-
     def _pick(self, name: str, kind: np.dtype[Any], rows: Records) -> Records:
-        shape = (self._rows, *kind.shape)
-        picked = np.empty((len(rows), *kind.shape), kind.base)
+        picked = np.empty(len(rows), kind)
         for start in range(0, len(rows), _ROWS_PICKED):
             # Mapped anew each time: what stays mapped counts as memory of this process.
-            file = np.memmap(self._folder / name, kind.base, "r", shape=shape)
+            file = np.memmap(self._folder / name, kind, "r")
             part = slice(start, start + _ROWS_PICKED)
             picked[part] = file[rows[part]]
         return picked
@@ -258,7 +277,11 @@ class SignedRows:
     def lines(self, records: Records) -> Iterator[bytes]:
         """Yield the rows of records as lines of JSON."""
         for source, offset, length in records[["source", "offset", "length"]].tolist():
-            yield self._line(source, offset, length)
+            file = self._sources[source].file
+            if file is None or offset & IN_LINES:
+                yield self._read(str(self._folder / "lines"), offset & ~IN_LINES, length)
+            else:
+                yield self._read(file, offset, length)
 
     def text(self, row: int) -> str:
         """Text of a row, as it was signed.
@@ -266,13 +289,11 @@ class SignedRows:
         Raises:
             BulkError: the file has changed since.
         """
-        file = self._open(self._rows_file)
-        file.seek(row * ROW_RECORD.itemsize)
-        record = np.frombuffer(file.read(ROW_RECORD.itemsize), ROW_RECORD)
-        [line] = self.lines(record)
+        records = self.records(row, row + 1)
+        [line] = self.lines(records)
         with suppress(ValueError, KeyError, TypeError):
             return clean(json.loads(line)[self._text_field])
-        name, number = self.position(record[0])
+        name, number = self.position(records[0])
         raise BulkError(f"{name}, line {number:,}: the file has changed since it was signed")
 
     def position(self, record: Any) -> tuple[str, int]:
@@ -281,38 +302,25 @@ class SignedRows:
 
     def name(self, source: int) -> str:
         """Name of an input."""
-        return self._names[source]
+        return self._sources[source].name
 
     def ids(self, records: Records) -> list[str]:
         """Ids of rows; a row without one is called by its input and line."""
-        names: list[str] = []
-        file = self._folder / "ids"
-        with file.open("rb") as opened:
-            size = file.stat().st_size
-            content = mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) if size else b""
-        for start, length, source, line in zip(
-            *(records[name].tolist() for name in ("id_offset", "id_length", "source", "line")),
-            strict=True,
-        ):
-            name = content[start : start + length].decode()
-            names.append(name or f"{self.name(source)}:{line}")
-        return names
+        file = str(self._folder / "ids")
+        places = records[["id_offset", "id_length", "source", "line"]].tolist()
+        return [
+            self._read(file, start, length).decode() or f"{self.name(source)}:{line}"
+            for start, length, source, line in places
+        ]
 
-    def _line(self, source: int, offset: int, length: int) -> bytes:
-        name = self._files[source]
-        if name is None or offset & IN_LINES:
-            name, offset = self._lines_file, offset & ~IN_LINES
-        file = self._open(name)
-        file.seek(offset)
-        return file.read(length)
-
-    def _open(self, name: str) -> IO[bytes]:
+    def _read(self, name: str, start: int, length: int) -> bytes:
         file = self._open_files.get(name)
         if file is None:
             if len(self._open_files) >= _MAX_OPEN_FILES:
                 self._open_files.pop(next(iter(self._open_files))).close()
             file = self._open_files[name] = Path(name).open("rb")  # noqa: SIM115 (see `close`)
-        return file
+        file.seek(start)
+        return file.read(length)
 
 
 class OrderedRows:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import sys
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, TypeAlias, TypeVar
 
@@ -32,7 +31,7 @@ from shingling.files.lines import (
     too_long,
     unpacked,
 )
-from shingling.files.pages import ArchiveError, SavedPage, SkippedPage
+from shingling.files.pages import ArchiveError, SavedPage
 from shingling.files.tables import CSV_SUFFIXES, csv_lines
 from shingling.text import plain_line
 
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
 
     from shingling.bulk.options import Options
 
-    _Shared: TypeAlias = tuple[Payload, float | None]
+    _Parts: TypeAlias = Iterator[tuple[Payload, float]]
 
 _SUFFIXES = {
     **dict.fromkeys((".jsonl", ".jsonlines", ".ndjson", ".jl", ".json"), "jsonl"),
@@ -74,17 +73,17 @@ class Source:
         identity: size and time of change, by which a run that continues sees whether the input
             is the same; None if it has none.
         size: in bytes, or None if it is not known.
-        cut: yields the parts, each with the share of the input before it (0 to 1), or None.
+        cut: yields the parts, each with the number of bytes before it, if the size is known.
         file: its path, if its rows are lines that can be read again.
     """
 
     name: str
     identity: list[int] | None
     size: int | None
-    cut: Callable[[], Iterator[_Shared]]
+    cut: Callable[[], _Parts]
     file: str | None = None
 
-    def parts(self) -> Iterator[_Shared]:
+    def parts(self) -> _Parts:
         """Yield the parts; an input that breaks off ends with a `broken` part.
 
         Raises:
@@ -96,7 +95,7 @@ class Source:
             if isinstance(error, OSError) and error.filename is not None:
                 raise BulkError(f"{plain_line(self.name)}: {error.strerror}") from error
             reason = error.__cause__ if isinstance(error, ArchiveError) else error
-            yield broken(str(reason)), None
+            yield broken(str(reason)), 0
 
 
 def sources_of(inputs: Iterable[str], options: Options) -> list[Source]:
@@ -123,7 +122,7 @@ def _source(name: str, options: Options) -> Source:
         form = options.format or "jsonl"
         if form not in ("jsonl", "csv"):
             raise BulkError(f"standard input is read as jsonl or csv, not as {form}")
-        return Source("-", None, None, lambda: _piped(form, options))
+        return Source("-", None, None, lambda: _stream(sys.stdin.buffer, form, options))
     if is_mongo_url(name):
         shown, documents = mongo_lines(name, options.query)
         return Source(shown, None, None, lambda: _documents(documents(), options))
@@ -137,19 +136,18 @@ def _source(name: str, options: Options) -> Source:
     refuse_tar(path, BulkError)
     form = options.format or _format_of(path)
     size = stat.st_size
-    identity, most = [size, stat.st_mtime_ns], options.max_bytes
+    identity = [size, stat.st_mtime_ns]
     if form in ("folder", "warc", "html"):
-        require_content(path, most)
-        pages = partial(read_archive, path, max_bytes=most, texts=form != "html")
-        return Source(name, identity, None, lambda: _pages(pages(), options))
+        require_content(path, options.max_bytes)
+        return Source(name, identity, None, lambda: _pages(path, options, texts=form != "html"))
     if form == "parquet":
         require("parquet", "Parquet", "pyarrow", error=BulkError)
-        return Source(name, identity, size, lambda: _parquet(path))
+        return Source(name, identity, size, lambda: _parquet(path, size))
     with path.open("rb") as raw, unpacked(raw) as file:
         has_lines = isinstance(file, io.BufferedReader) and not is_array(file)
     if form == "jsonl" and has_lines:
-        return Source(name, identity, size, lambda: _lines(path, size, most), str(path))
-    return Source(name, identity, size, lambda: _compressed(path, form, options, size))
+        return Source(name, identity, size, lambda: _lines(path, size, options), str(path))
+    return Source(name, identity, size, lambda: _file(path, form, options))
 
 
 def _format_of(path: Path) -> str:
@@ -167,7 +165,7 @@ def _format_of(path: Path) -> str:
     return _SUFFIXES[suffix]
 
 
-def _lines(path: Path, size: int, max_bytes: int) -> Iterator[_Shared]:
+def _lines(path: Path, size: int, options: Options) -> _Parts:
     """Yield parts of whole lines, which workers read for themselves."""
     with path.open("rb") as file:
         start = 0
@@ -177,28 +175,22 @@ def _lines(path: Path, size: int, max_bytes: int) -> Iterator[_Shared]:
             while (piece := file.readline(1 << 20)) and not piece.endswith(b"\n"):
                 pass
             stop = file.tell()
-            yield FileLines(str(path), start, stop, max_bytes), start / size
+            yield FileLines(str(path), start, stop, options.max_bytes), start
             start = stop
 
 
-def _compressed(path: Path, form: str, options: Options, size: int) -> Iterator[_Shared]:
-    with path.open("rb") as raw, unpacked(raw) as file:
-        yield from _stream(file, form, options, lambda: raw.tell() / max(size, 1))
+def _file(path: Path, form: str, options: Options) -> _Parts:
+    with path.open("rb") as raw:
+        yield from _stream(raw, form, options)
 
 
-def _piped(form: str, options: Options) -> Iterator[_Shared]:
-    with unpacked(sys.stdin.buffer) as file:
-        yield from _stream(file, form, options, None)
-
-
-def _stream(
-    file: IO[bytes], form: str, options: Options, share: Callable[[], float] | None
-) -> Iterator[_Shared]:
+def _stream(raw: IO[bytes], form: str, options: Options) -> _Parts:
     most = options.max_bytes
-    is_csv = form == "csv"
-    parts = _csv(file, options) if is_csv else _json_parts(json_items(file, most), most)
-    for part in parts:
-        yield part, share() if share is not None else None
+    with unpacked(raw) as file:
+        is_csv = form == "csv"
+        parts = _csv(file, options) if is_csv else _json_parts(json_items(file, most), most)
+        for part in parts:
+            yield part, raw.tell() if raw.seekable() else 0
 
 
 def _json_parts(
@@ -211,23 +203,22 @@ def _json_parts(
     return map(StreamedLines, _collected(sized, _MAX_PART_ROWS))
 
 
-def _documents(documents: Iterator[bytes], options: Options) -> Iterator[_Shared]:
+def _documents(documents: Iterator[bytes], options: Options) -> _Parts:
     most = options.max_bytes
     lines = ((line if len(line) <= most else None, len(line)) for line in documents)
-    return ((part, None) for part in _json_parts(lines, most))
+    return ((part, 0) for part in _json_parts(lines, most))
 
 
 def _csv(file: IO[bytes], options: Options) -> Iterator[Payload]:
     lines = csv_lines(file, options.max_bytes, options.delimiter)
-    sized = ((line, _size_of(line.values)) for line in lines)
+    sized = (
+        (line, sum(map(len, line.values.values())) + _CELL_BYTES * len(line.values))
+        for line in lines
+    )
     before = 0
     for part in _collected(sized, _MAX_PART_ROWS):
         yield Values([(line.number - before, line.problem or line.values) for line in part])
         before = part[-1].number
-
-
-def _size_of(cells: dict[str, str]) -> int:
-    return sum(map(len, cells.values())) + _CELL_BYTES * len(cells)
 
 
 def _collected(items: Iterable[tuple[_Item, int]], max_items: int) -> Iterator[list[_Item]]:
@@ -255,7 +246,7 @@ def _collected(items: Iterable[tuple[_Item, int]], max_items: int) -> Iterator[l
         raise failed
 
 
-def _parquet(path: Path) -> Iterator[_Shared]:
+def _parquet(path: Path, size: int) -> _Parts:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -270,11 +261,12 @@ def _parquet(path: Path) -> Iterator[_Shared]:
             with pa.ipc.new_stream(sink, part[0].schema) as stream:
                 for batch in part:
                     stream.write_batch(batch)
-            yield ArrowRows(sink.getvalue().to_pybytes()), done / total
+            yield ArrowRows(sink.getvalue().to_pybytes()), size * done / total
             done += sum(batch.num_rows for batch in part)
 
 
-def _pages(pages: Iterable[SavedPage | SkippedPage], options: Options) -> Iterator[_Shared]:
-    sized = ((page, 0 if isinstance(page, SkippedPage) else len(page.body)) for page in pages)
+def _pages(path: Path, options: Options, *, texts: bool) -> _Parts:
+    pages = read_archive(path, max_bytes=options.max_bytes, texts=texts)
+    sized = ((page, len(page.body) if isinstance(page, SavedPage) else 0) for page in pages)
     for part in _collected(sized, _MAX_PART_PAGES):
-        yield Pages(part, options.fields.text, options.fields.id or "id"), None
+        yield Pages(part, options.fields.text, options.fields.id or "id"), 0

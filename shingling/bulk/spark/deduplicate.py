@@ -16,7 +16,7 @@ from uuid import uuid4
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession, functions as f
 
-from shingling.bulk.options import Options, Order, Problem, Summary
+from shingling.bulk.options import Options, Problem, Summary, keeps_order, order_field
 from shingling.bulk.output import MAX_PROBLEMS_SHOWN, REPEATED_ID_REASON as _AGAIN
 from shingling.bulk.pairs import MAX_ROWS
 from shingling.bulk.spark.near import DUPLICATES, near_duplicates
@@ -88,6 +88,30 @@ SELECT at, row, name, simhash, if(stays, NULL, original) AS original, resemblanc
 FROM {outcomes} LEFT JOIN more USING (row)
 """
 """Decides that so many rows of each group stay: its original, and its first others."""
+
+_REMOVED = """
+SELECT page.at, page.name AS id, head.name AS original, page.original AS original_row, page.status,
+    page.resemblance, page.containment, bit_count(page.simhash ^ head.simhash) AS distance
+FROM {staying} AS page JOIN {outcomes} AS head ON page.original = head.row
+"""
+"""Gives removed rows with their originals."""
+
+_GROUPS = """
+SELECT original, sort_array(collect_list(struct(at, id))).id AS duplicates
+FROM {removed} GROUP BY original_row, original
+"""
+"""Gives originals with their duplicates, in the order of the input."""
+
+_STORED = """
+SELECT page.at + 1 AS id, page.status, page.name AS url, words, text_hash, page.simhash, minima,
+    text, title, language, head.at + 1 AS original_id, head.name AS original,
+    if(head.row IS NULL, NULL, page.resemblance) AS resemblance,
+    if(head.row IS NULL, NULL, page.containment) AS containment
+FROM {outcomes} AS page JOIN {signed} USING (row) JOIN {texts} USING (row)
+    LEFT JOIN {outcomes} AS head ON page.original = head.row
+WHERE words > 0
+"""
+"""Gives the pages of a store: a row without a word is none."""
 
 _SIGNATURE = ("at", "row", "name", "words", "text_hash", "simhash", "minima")
 
@@ -260,7 +284,6 @@ def _decided(
     Rows have a number `at` in the order of the input, behind those that are known, and a number
     `row` in the order in which they are decided.
     """
-    order = Order.by(options)
     known, first = work.spark.createDataFrame([], KNOWN), 0
     if against is not None:
         known, first = known_pages(against, options, work)
@@ -271,15 +294,12 @@ def _decided(
     if rows_and_known > MAX_ROWS:
         raise BulkError(f"{rows_and_known:,} rows are more than one run takes")
     strings = {"text": options.fields.text, "title": "title", "language": "language"}
-    texts = numbered.select(
-        f.col(_AT).alias("at"),
-        *(
-            _column(column).cast("string").alias(name)
-            for name, column in strings.items()
-            if column in numbered.columns
-        ),
+    columns_or_null = (
+        (_column(column) if column in numbered.columns else f.lit(None)).cast("string").alias(name)
+        for name, column in strings.items()
     )
-    if order.is_that_of_inputs:
+    texts = numbered.select(f.col(_AT).alias("at"), *columns_or_null)
+    if keeps_order(options):
         signed, texts = (frame.withColumn("row", f.col("at")) for frame in (signed, texts))
     else:
         turns = _numbered(signed.select("at", "place").orderBy("place", "at"), "turns", first, work)
@@ -306,31 +326,22 @@ def _decided(
         near = near_duplicates(compared, texts, first, rows_and_known, options, work)
     outcomes = work.spark.sql(_OUTCOMES, marked=marked, near=near, known=known, least=least)
     outcomes = work.write(outcomes, "outcomes")
-    originals = outcomes.selectExpr(
-        *("row AS original", "at AS original_at"),
-        *("name AS original_name", "simhash AS original_simhash"),
-    )
     staying = outcomes
     if options.keep_each > 1:
         staying = work.spark.sql(_STAYING, outcomes=outcomes, each=options.keep_each)
     staying = staying.where(f"row >= {first}")
-    removed = staying.join(originals, "original")
-    duplicates = f.expr("sort_array(collect_list(struct(at, name))).name AS duplicates")
-    groups = removed.groupBy("original", "original_name").agg(duplicates)
-    measures = ["resemblance", "containment"]
-    if METHODS[options.rules.method].distance:
-        measures.append("bit_count(simhash ^ original_simhash) AS distance")
+    removed = work.spark.sql(_REMOVED, staying=staying, outcomes=outcomes)
+    groups = work.spark.sql(_GROUPS, removed=removed)
     kept = staying.where("original IS NULL").selectExpr(f"at AS {_AT}")
+    has_distance = METHODS[options.rules.method].distance
     store = None
     if options.export:
-        stored = outcomes.join(originals, "original", "left")
-        has_words = signed.where("words > 0")  # others are no pages of a store
-        stored = stored.join(has_words.select("row", "words", "text_hash", "minima"), "row")
-        store = store_lines(stored.join(texts.drop("at"), "row"), options)
+        pages = work.spark.sql(_STORED, outcomes=outcomes, signed=signed, texts=texts)
+        store = store_lines(pages, options)
     return Decided(
         numbered.join(kept, _AT, "left_semi").drop(_AT, _FILE, _LINE, _INPUT),
-        removed.selectExpr("name AS id", "original_name AS original", "status", *measures),
-        groups.selectExpr("original_name AS original", "duplicates"),
+        removed.drop("at", "original_row", *([] if has_distance else ["distance"])),
+        groups,
         bad.selectExpr("name AS id", "reason", "file", "line"),
         store,
         staying,
@@ -358,7 +369,7 @@ def _column(name: str) -> Column:
 def _signed(numbered: DataFrame, options: Options) -> DataFrame:
     fields = options.fields
     ids = USUAL_ID_FIELDS if fields.id is None else (fields.id,)
-    names = {*ids, fields.text, Order.by(options).field} & {*numbered.columns}
+    names = {*ids, fields.text, order_field(options)} & {*numbered.columns}
     place = f.expr(f"concat({_FILE}, ':', {_LINE})").alias("place")
     values = f.struct(*map(_column, sorted(filter(None, names)))).alias("values")
     rows = numbered.select(f.col(_AT).alias("at"), place, values)

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame, functions as f
 
-from shingling.bulk.pairs import Meeting, Pairs, decide, keys_of
+from shingling.bulk.pairs import KeyJoin, Pairs, decide, keys_of
 from shingling.bulk.spark.batches import collected, frame_of, of_columns, of_rows
 from shingling.similarity import overlap, unless_forged
 from shingling.similarity.match_rule import MatchRule
@@ -35,7 +35,15 @@ PAIRS = "row long, other long, equal int"
 MEASURED = f"{PAIRS}, resemblance double, containment double"
 DUPLICATES = "row long, original long, resemblance double, containment double"
 
-_CUT = -1  # instead of another row: the row met more than the limit
+_SHARED = """
+WITH counted AS (
+    SELECT *, count(*) OVER (PARTITION BY key) AS times, max(row) OVER (PARTITION BY key) AS last
+    FROM {keys}
+)
+SELECT row, key, is_own, words, simhash, minima
+FROM counted JOIN {signed} USING (row) WHERE times > 1 AND last >= {known}
+"""
+_CUT = -1  # instead of another row: the row shares a key with more than the limit
 _MAX_KEYS_AT_ONCE = 1 << 18  # of a batch that Spark is handed
 _OWN_KEYS = 2  # the first ones that `Halves.probes` gives: the row's own halves
 
@@ -54,18 +62,17 @@ def near_duplicates(
         options: what decides.
         work: folder for what is found.
     """
-    following = MatchRule.by(options.rules)
+    match_rule = MatchRule.by(options.rules)
     members = work.write(_members(signed, known, options), "members")
     others = texts.selectExpr("row AS other", "text AS other_text")
-    by_hashes = not following.min_resemblance
+    by_hashes = not match_rule.min_resemblance
     measure = partial(measure_pairs, scheme=options.scheme, by_hashes=by_hashes)
     passes = count(1)
 
-    def find(asks: Flags, removed: Flags, limit: int) -> tuple[Pairs, Flags]:
+    def find(queries: Flags, removed: Flags, limit: int) -> tuple[Pairs, Flags]:
         """Find pairs, as `Find` says, and measure them."""
-        asks[:known] = False
-        flags = np.packbits(asks), np.packbits(removed)
-        look = partial(find_pairs, following=following, flags=flags, limit=limit)
+        flags = np.packbits(queries), np.packbits(removed)
+        look = partial(find_pairs, match_rule=match_rule, flags=flags, limit=limit)
         # By an expression, as Spark leaves a shuffle by the column itself out if a join before it
         # makes one, and may then replace that join by one that keeps no values together.
         found = members.repartition(f.hash("key")).sortWithinPartitions("key", "row")
@@ -78,7 +85,7 @@ def near_duplicates(
         cut[collected(found.where("other < 0")).column("row").to_numpy()] = True
         return Pairs(row << 32 | other, equal.astype(np.uint8), *measures).sorted(), cut
 
-    chosen = decide(rows, find, following)
+    chosen = decide(np.arange(rows) >= known, find, match_rule)
     columns = chosen.rows, chosen.others, chosen.resemblance, chosen.containment
     return work.write(frame_of(work.spark, columns, DUPLICATES), "near")
 
@@ -88,10 +95,7 @@ def _members(signed: DataFrame, known: int, options: Options) -> DataFrame:
     distance = options.rules.simhash_distance
     list_keys = partial(keys_of_rows, keys=keys_of(options), distance=distance)
     keys = signed.select("row", "simhash", "minima").mapInArrow(list_keys, KEYS)
-    of_key = "OVER (PARTITION BY key)"
-    shared = keys.selectExpr("*", f"count(*) {of_key} AS times", f"max(row) {of_key} AS last")
-    shared = shared.where(f"times > 1 AND last >= {known}").drop("times", "last")
-    return shared.join(signed, "row")
+    return signed.sparkSession.sql(_SHARED, keys=keys, signed=signed, known=known)
 
 
 def keys_of_rows(
@@ -130,21 +134,21 @@ def _minima(rows: Any) -> Minima:
 
 
 def find_pairs(
-    batches: Iterable[Any], following: MatchRule, flags: tuple[Octets, Octets], limit: int
+    batches: Iterable[Any], match_rule: MatchRule, flags: tuple[Octets, Octets], limit: int
 ) -> Iterator[Any]:
     """Find the pairs of rows that are worth measuring, as `deciding` does on one machine.
 
     Args:
         batches: rows with their keys, sorted by key and row.
-        following: which pairs are worth it.
-        flags: bits, which tell of each row whether it asks, and whether it is no candidate.
+        match_rule: which pairs are worth it.
+        flags: bits, which tell of each row whether it is a query, and whether it is removed.
         limit: number of candidates under a key.
 
     Yields:
         Batches of the schema `PAIRS`; pairs that share several keys are there several times.
     """
-    asks, removed = flags
-    min_words = following.rules.min_words
+    queries, removed = flags
+    min_words = match_rule.rules.min_words
     before: list[Any] = []  # the candidates under the last key
     for batch in batches:
         if not batch.num_rows:
@@ -154,16 +158,16 @@ def find_pairs(
         key, row, is_own, words, simhash = (own.column(name).to_numpy() for name in names)
         minima, simhash = _minima(own), simhash.view(np.uint64)
         stored = is_own & ~_bits(removed, row)
-        asking = _bits(asks, row) & (words >= min_words)
-        asking[: len(row) - batch.num_rows] = False
-        meeting = Meeting(key, stored, asking, limit)
-        for left, right in meeting.pairs():
-            worth, equal = following.worth_measuring(
+        is_query = _bits(queries, row) & (words >= min_words)
+        is_query[: len(row) - batch.num_rows] = False
+        join = KeyJoin(key, stored, is_query, limit)
+        for left, right in join.pairs():
+            worth, equal = match_rule.worth_measuring(
                 minima[left] == minima[right], simhash[left], simhash[right]
             )
             worth &= (words[right] >= min_words) & (row[left] != row[right])
             yield of_columns((row[left][worth], row[right][worth], equal[worth]), PAIRS)
-        cut = row[meeting.cut]
+        cut = row[join.cut]
         yield of_columns((cut, np.full(len(cut), _CUT), np.zeros(len(cut), np.int64)), PAIRS)
         last = np.flatnonzero((key == key[-1]) & stored)[: limit + 1]
         before = own.take(last).to_batches()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from shingling.bulk.options import Order
-from shingling.bulk.signing import named_row, sign_text, without_text
+from shingling.bulk.options import place_of_row
+from shingling.bulk.signing import id_of_row, sign_text, without_text
 from shingling.bulk.spark.batches import of_rows
 from shingling.files.json_values import json_values
 from shingling.store.ids import BadRowError
@@ -40,20 +40,18 @@ def sign_rows(batches: Iterable[Any], options: Options) -> Iterator[Any]:
 
 def _signed(row: dict[str, Any], options: Options) -> tuple[Any, ...]:
     """Sign a row: id, name, reason, place in the order, words, text hash, SimHash and minima."""
-    fields = options.fields
     row_id, name = None, row["place"]
     try:
         values = json_values(row["values"])
-        named = named_row(values, fields.id)
-        if named is not None:
-            row_id = name = named[0].decode()
+        row_id = id_of_row(values, options)
+        name = row_id or name
         if name is None:
             raise BadRowError("no id")
-        signature = sign_text(row["values"], fields, options.scheme, options.max_bytes)
+        signature = sign_text(row["values"], options)
         if signature is None:
-            raise BadRowError(without_text(row["values"], fields))
+            raise BadRowError(without_text(row["values"], options.fields))
     except BadRowError as error:
         return row_id, name, str(error), *[None] * 5
-    place = Order.by(options).of(values, values[fields.text])
+    place = place_of_row(values, options)
     simhash, minima = SIGNED_NUMBER.write(signature.simhash), LITTLE_ENDIAN.write(signature.minima)
     return row_id, name, None, place, signature.words, signature.text_hash, simhash, minima

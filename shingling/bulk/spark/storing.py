@@ -39,12 +39,12 @@ _EXPORTED = (
     " containment double, scope string, url string, text string, words int, text_hash string,"
     " simhash string, minima string"
 )
-_AS_KNOWN = (
-    *("id - 1 AS at", "id - 1 AS row", "original_id - 1 AS original", "status", "resemblance"),
-    *("containment", "url AS name", "if(original_id IS NULL, text, NULL) AS text", "words"),
-    *("unhex(text_hash) AS text_hash", "CAST(conv(simhash, 16, -10) AS long) AS simhash"),
-    *("unbase64(minima) AS minima", "scope"),
-)
+_AS_KNOWN = """
+SELECT id - 1 AS at, id - 1 AS row, original_id - 1 AS original, status, resemblance, containment,
+    url AS name, if(original_id IS NULL, text, NULL) AS text, words, unhex(text_hash) AS text_hash,
+    CAST(conv(simhash, 16, -10) AS long) AS simhash, unbase64(minima) AS minima, scope
+FROM {records} WHERE record = 'page'
+"""
 _LAST = 1 << 62  # behind all rows
 
 
@@ -71,12 +71,12 @@ def known_pages(against: str, options: Options, work: Work) -> tuple[DataFrame, 
         ends = lines.where(r"""value RLIKE '^\\{"record": ?"(store|end)"'""").collect()
     except PySparkException as error:
         raise BulkError(f"{plain_line(place)}: {plain_line(str(error))}") from error
-    found = {one["record"]: one for one in (json.loads(row.value) for row in ends)}
+    found = {record["record"]: record for record in (json.loads(row.value) for row in ends)}
     if found:
         header = Header.of(Record("store", found.get("store", {})))
         require_header(header, place, options)
-    pages = lines.selectExpr(f"from_json(value, '{_EXPORTED}') AS page").select("page.*")
-    pages = work.write(pages.where("record = 'page'").selectExpr(*_AS_KNOWN), "known")
+    records = lines.selectExpr(f"from_json(value, '{_EXPORTED}') AS record").select("record.*")
+    pages = work.write(work.spark.sql(_AS_KNOWN, records=records), "known")
     number, last = pages.selectExpr("count(*)", "coalesce(max(at), -1)").collect()[0]
     if number != found.get("end", {}).get("pages"):
         raise BulkError(f"{plain_line(place)} is no exported store, or not a whole one")
@@ -87,8 +87,7 @@ def store_lines(rows: DataFrame, options: Options) -> DataFrame:
     """Make lines of rows, in their order: the column `value` of an exported store.
 
     Args:
-        rows: good rows: `at`, `name`, `status`, their originals (`original_at`, `original_name`)
-            and measures, their signatures, `text`, `title` and `language`.
+        rows: pages, with the columns of a `SignedPage`.
         options: what decided.
     """
     now = int(time.time())
@@ -97,8 +96,8 @@ def store_lines(rows: DataFrame, options: Options) -> DataFrame:
     settings = options.as_dict()
     first = _lines(first_records(options.scheme, index, options.rules, counts, now, settings))
     ends = [(-1, first), (_LAST, _lines([end_record(counts.total())]))]
-    frame = rows.sparkSession.createDataFrame(ends, "at long, line string")
-    both = rows.unionByName(frame, allowMissingColumns=True).orderBy("at")
+    frame = rows.sparkSession.createDataFrame(ends, "id long, line string")
+    both = rows.unionByName(frame, allowMissingColumns=True).orderBy("id")
     return both.mapInArrow(partial(write_pages, now=now), "value string")
 
 
@@ -122,21 +121,9 @@ def write_pages(batches: Iterable[Any], now: int) -> Iterator[Any]:
 
 
 def _page(row: dict[str, Any], now: int) -> Record:
-    page = SignedPage(
-        id=row["at"] + 1,
-        status=row["status"],
-        url=row["name"],
-        words=row["words"],
-        text_hash=row["text_hash"],
-        simhash=SIGNED.read(row["simhash"]),
-        minima=row["minima"],
-        text=clean(row["text"] or "") or None,
-        title=row.get("title") or None,
-        language=row.get("language") or None,
-    )
-    if row["original_at"] is not None:
-        names = ("resemblance", "containment")
-        measures = {name: row[name] for name in names}
-        head = {"original_id": row["original_at"] + 1, "original": row["original_name"]}
-        page = page._replace(**head, **measures)
-    return page_record(page, now)
+    values = {name: row[name] for name in SignedPage._fields}
+    values["simhash"] = SIGNED.read(row["simhash"])
+    values["text"] = clean(row["text"] or "") or None
+    for name in ("title", "language"):
+        values[name] = row[name] or None
+    return page_record(SignedPage(**values), now)
