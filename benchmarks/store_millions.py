@@ -100,7 +100,7 @@ def fill(url: str, pages: int) -> float:
     found = records(pages)
     start = time.perf_counter()
     with Session.open(url) as session:
-        restore(session, Header.of(next(found)), found)
+        restore(session, Header.from_record(next(found)), found)
     return pages / (time.perf_counter() - start)
 
 

@@ -82,7 +82,7 @@ def _prune(store: Store, _pipe: object, _folder: Path) -> None:
 def _import(store: Store, _pipe: object, folder: Path) -> None:
     with Store.open(_url(folder / "source.db")) as source:
         records = export(source._session)
-        header = Header.of(next(records))
+        header = Header.from_record(next(records))
         if restore(store._session, header, records) is None:
             decide_export(store._session, store.rules, header, records, ("import", {}))
 

@@ -6,8 +6,9 @@ import base64
 import gzip
 import sys
 from contextlib import contextmanager, nullcontext, suppress
+from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NamedTuple, cast
+from typing import IO, TYPE_CHECKING, Any, cast
 
 from shingling.admin.records import BINARY, KINDS, Record
 from shingling.console.files import written_whole
@@ -24,35 +25,19 @@ if TYPE_CHECKING:
 _FIELDS_OF_RECORDS = {"format", "settings", "same", "minima", "blocks", "pages"}
 
 
-class Letters(NamedTuple):
-    """A value that JSON has as letters.
-
-    Args:
-        encode: makes letters of a value.
-        decode: makes a value of letters; it raises TypeError or ValueError if it cannot.
-    """
-
-    encode: Callable[[Any], str]
-    decode: Callable[[str], Any]
-
-
-_BASE64 = Letters(
-    lambda raw: base64.b64encode(raw).decode(),
-    lambda letters: base64.b64decode(letters, validate=True),
-)
-_HEXADECIMAL = Letters(bytes.hex, bytes.fromhex)
-_HEXADECIMAL_NUMBER = Letters(
-    lambda value: f"{value:016x}", lambda digits: int.from_bytes(bytes.fromhex(digits), "big")
-)
-
-_LETTERS: dict[str, dict[str, Letters]] = {
-    "page": {
-        **dict.fromkeys(BINARY, _BASE64),
-        "text_hash": _HEXADECIMAL,
-        "simhash": _HEXADECIMAL_NUMBER,
-    },
-    "template": {"blocks": _BASE64},
+_ENCODE: dict[str, Callable[[Any], str]] = {
+    **dict.fromkeys((*BINARY, "blocks"), lambda raw: base64.b64encode(raw).decode()),
+    "text_hash": bytes.hex,
+    "simhash": lambda number: f"{number:016x}",
 }
+"""Makes letters of the values that JSON cannot have, by their names."""
+
+_DECODE: dict[str, Callable[[str], Any]] = {
+    **dict.fromkeys(_ENCODE, partial(base64.b64decode, validate=True)),
+    "text_hash": bytes.fromhex,
+    "simhash": lambda digits: int.from_bytes(bytes.fromhex(digits), "big"),
+}
+"""Makes values of letters; raises TypeError or ValueError if it cannot."""
 
 
 @contextmanager
@@ -126,9 +111,9 @@ def records_in(lines: Iterable[Line]) -> Iterator[Record]:
         kind = line.values.pop("record", None)
         if not isinstance(kind, str):
             raise RecordError(f"{where}: record is missing")
-        for name, letters in _LETTERS.get(kind, {}).items():
+        for name, decode in _DECODE.items():
             with suppress(KeyError, TypeError, ValueError):  # `checked` refuses what stays letters
-                line.values[name] = letters.decode(line.values[name])
+                line.values[name] = decode(line.values[name])
         yield Record(kind, line.values, where)
 
 
@@ -147,7 +132,7 @@ def json_lines_of(records: Iterable[Record]) -> Iterator[bytes]:
     """Yield each record as a JSON object."""
     for record in records:
         values: dict[str, Any] = {"record": record.kind, **record.fields}
-        for name, letters in _LETTERS.get(record.kind, {}).items():
-            if values[name] is not None:
-                values[name] = letters.encode(values[name])
+        for name, encode in _ENCODE.items():
+            if values.get(name) is not None:
+                values[name] = encode(values[name])
         yield json_text(values).encode()

@@ -8,7 +8,7 @@ from collections import Counter
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
-from itertools import chain, islice
+from itertools import chain, islice, starmap
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -69,7 +69,7 @@ class Problems:
         self.number = 0
         self.first: list[tuple[str, str]] = []
 
-    def add(self, where: str, problem: str) -> None:
+    def add_line(self, where: str, problem: str) -> None:
         """Count a line, named by its place in the file."""
         self.number += 1
         if len(self.first) < _PROBLEMS_KEPT:
@@ -130,12 +130,12 @@ def decide_export(
             elif batch[0].kind == "page":
                 kept = [one for one in batch if scheme or not _lacks_text(one, problems)]
                 verdicts = store.check([_page(one, scheme) for one in kept], rules=rules, run=run)
-                _note_first_seen(session, kept, verdicts)
+                _keep_first_seen(session, kept, verdicts)
                 counts.update(verdict.status for verdict in verdicts)
     return counts, problems
 
 
-def _note_first_seen(session: Session, kept: list[Record], verdicts: list[Verdict]) -> None:
+def _keep_first_seen(session: Session, kept: list[Record], verdicts: list[Verdict]) -> None:
     """Note when pages were first seen; they were decided as those that were seen last."""
     seen = [
         {"page_id": verdict.page_id, "time": record.fields["first_seen"]}
@@ -215,7 +215,7 @@ def _print_schemes(store: Store, header: Header) -> None:
 def _lacks_text(record: Record, problems: Problems) -> bool:
     if record.fields.get("text") is not None:
         return False
-    problems.add(record.where, "no text to sign anew")
+    problems.add_line(record.where, "no text to sign anew")
     return True
 
 
@@ -250,32 +250,29 @@ def _feed_batches(
     pool = ExtractionPool(extractor, settings.workers, settings.timeout, slow_seconds=math.inf)
     with closing(pool), asyncio.Runner() as runner:
         while batch := list(islice(items, _PAGES_PER_TRANSACTION)):
-            found = runner.run(_extract(pool, [fetched for _, fetched in batch]))
-            yield [
-                replace(
-                    page,
-                    text=extraction.text,
-                    signature=extraction.signature,
-                    title=page.title or extraction.title,
-                    language=page.language or extraction.language,
-                    reason=extraction.reason,
-                )
-                for (page, _), extraction in zip(batch, found, strict=True)
-            ]
+            yield runner.run(_extract(pool, batch))
 
 
-async def _extract(pool: ExtractionPool, pages: list[Fetched]) -> list[Extraction]:
-    """Extract and sign the main text of each; those without one have a reason."""
+async def _extract(pool: ExtractionPool, items: list[tuple[Page, Fetched]]) -> list[Page]:
+    """Extract and sign the main text of each page; those without one have a reason."""
 
-    async def extract(fetched: Fetched) -> Extraction:
-        if not fetched.is_html:
-            return pool.extractor.extract(fetched)
+    async def extract(page: Page, fetched: Fetched) -> Page:
         try:
-            return await pool.extract(fetched)
+            found = (
+                await pool.extract(fetched) if fetched.is_html else pool.extractor.extract(fetched)
+            )
         except ExtractionError as error:
-            return Extraction(reason=error.reason)
+            found = Extraction(reason=error.reason)
+        return replace(
+            page,
+            text=found.text,
+            signature=found.signature,
+            title=page.title or found.title,
+            language=page.language or found.language,
+            reason=found.reason,
+        )
 
-    return await asyncio.gather(*map(extract, pages))
+    return await asyncio.gather(*starmap(extract, items))
 
 
 def _items(
@@ -288,7 +285,7 @@ def _items(
                 raise BadRowError(line.problem)
             yield _item(line.values, fields, scope_of)
         except BadRowError as error:
-            problems.add(f"line {line.number:,}", str(error))
+            problems.add_line(f"line {line.number:,}", str(error))
 
 
 def _item(

@@ -336,11 +336,11 @@ def _changes(connection: Connection, old: str = "pages", *, by_chance: bool = Fa
         by_chance: whether the examples are all pages, in an order by chance.
     """
     numbers = connection.execute(text(_NUMBERS.format(old))).one()
-    number, before, after, freed, caught, moved = numbers
+    number, before, after, to_original, to_duplicate, moved = numbers
     order, limit = ("url_key", number) if by_chance else ("first_seen", _MAX_EXAMPLES)
     found = connection.execute(text(_EXAMPLES.format(old, order)), {"limit": limit})
     examples = tuple(map(Change._make, found))
-    return Changes(number, (before, after), freed, caught, moved, examples)
+    return Changes(number, (before, after), to_original, to_duplicate, moved, examples)
 
 
 def _take_over(connection: Connection, after: Session) -> None:

@@ -71,7 +71,7 @@ class Header:
     rules: dict[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, record: Record) -> Header:
+    def from_record(cls, record: Record) -> Header:
         """Read the first record of an export.
 
         Raises:

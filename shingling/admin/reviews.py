@@ -168,9 +168,9 @@ def take_reviews(session: Session, records: Sequence[Record], rules: Rules) -> N
     """
 
     def take(connection: Connection) -> None:
-        fresh = merge_reviews(connection, records)
+        rows = merge_reviews(connection, records)
         batch = Batch(session, connection, rules)
-        for row in fresh:
+        for row in rows:
             apply_review(batch, row["a_url"], row["b_url"], row["same"])
         write_batch(batch)
 
@@ -183,7 +183,7 @@ def merge_reviews(connection: Connection, records: Iterable[Record]) -> list[dic
     Returns:
         The rows that were not there, or that replaced an older one.
     """
-    fresh = []
+    stored = []
     for record in records:
         fields = record.fields
         try:
@@ -193,8 +193,8 @@ def merge_reviews(connection: Connection, records: Iterable[Record]) -> list[dic
         except StoreError as error:
             raise record.error(str(error)) from None
         if connection.execute(_PUT_NEWER, row).rowcount:
-            fresh.append(row)
-    return fresh
+            stored.append(row)
+    return stored
 
 
 def _review_row(

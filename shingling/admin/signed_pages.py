@@ -65,7 +65,7 @@ def exported_header(path: str) -> Header:
         RecordError: it is not of this release.
     """
     with closing(read_lines(path)) as lines:
-        return Header.of(next(records_in(lines)))
+        return Header.from_record(next(records_in(lines)))
 
 
 def exported_pages(path: str) -> Iterator[SignedPage]:
@@ -120,6 +120,8 @@ def first_records(
 
 def page_record(page: SignedPage, now: int) -> Record:
     """Record of a page that was stored at a time, seconds since 1970."""
+    if page.original_id is None:
+        page = page._replace(original=None, resemblance=None, containment=None)
     fields = {
         **NO_VALUES,
         **page._asdict(),

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     Steps = Callable[[str, int], None]
 
 
-def _show_nothing(*_: object) -> None:
-    """Take the place of a progress that nobody is told."""
+def _ignore_progress(*_: object) -> None:
+    """Ignore progress."""
 
 
 class StoreAdmin:
@@ -130,7 +130,7 @@ class StoreAdmin:
         rules = rules or self._session.rules
         if threshold is not None:
             rules = replace(rules, threshold=threshold)
-        return rebuild_index(self._session, rules, progress or _show_nothing)
+        return rebuild_index(self._session, rules, progress or _ignore_progress)
 
     def redecide(
         self,
@@ -161,7 +161,7 @@ class StoreAdmin:
             self._session,
             rules or self._session.rules,
             scheme or self._session.scheme,
-            progress or _show_nothing,
+            progress or _ignore_progress,
             dry_run=dry_run,
         )
 
@@ -174,7 +174,7 @@ class StoreAdmin:
         Raises:
             StoreError: the database cannot be read.
         """
-        return check_store(self._session, progress or _show_nothing)
+        return check_store(self._session, progress or _ignore_progress)
 
     def vacuum(self) -> tuple[int, int]:
         """Free the space of removed pages; return the bytes before and after."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from contextlib import suppress
 from dataclasses import replace
 from itertools import groupby
 from operator import itemgetter
@@ -81,8 +82,7 @@ def export(session: Session, *, with_texts: bool = True) -> Generator[Record]:
         header = _header(connection, with_texts)
         yield header.record()
         known_runs, number = set[int](), 0
-        found_runs = map(_exported_run, _rows(connection, _RUNS))
-        for record in _sound(connection, "run", found_runs):
+        for record in _sound(connection, "run", _exported_runs(connection)):
             known_runs.add(record.fields["id"])
             yield record
         yield from _sound(connection, "review", _rows(connection, _REVIEWS))
@@ -93,8 +93,7 @@ def export(session: Session, *, with_texts: bool = True) -> Generator[Record]:
                 fields["run"] = None
             yield page._replace(fields=fields)
         if header.texts:
-            for site, blocks in _exported_templates(connection):
-                yield Record("template", {"site": site, "blocks": blocks})
+            yield from _exported_templates(connection)
         yield Record("end", {"pages": number})
 
 
@@ -131,16 +130,12 @@ def _sound(
             yield record
 
 
-def _exported_run(row: Mapping[str, Any]) -> Mapping[str, Any]:
-    return {**row, **{name: _parsed(row[name]) for name in ("counts", "settings")}}
-
-
-def _parsed(raw: Any) -> Any:
-    """Value in JSON; None if it cannot be read."""
-    try:
-        return json.loads(raw)
-    except (TypeError, ValueError):
-        return None
+def _exported_runs(connection: Connection) -> Iterator[Mapping[str, Any]]:
+    for row in _rows(connection, _RUNS):
+        for name in ("counts", "settings"):
+            with suppress(TypeError, ValueError):
+                row[name] = json.loads(row[name])
+        yield row
 
 
 def _exported_pages(connection: Connection, with_texts: bool) -> Iterator[Mapping[str, Any]]:
@@ -148,20 +143,21 @@ def _exported_pages(connection: Connection, with_texts: bool) -> Iterator[Mappin
         fields = {name: row[column] for name, column in PAGE_COLUMNS.items()}
         fields["original"] = row["original"]
         if with_texts:
-            kept = None if row["zlib"] is None else unpacked(row["zlib"])
-            if kept is None and row["zlib"] is not None:
-                damage_of(connection).note(f"the text of page {row['id']}")
-            fields["text"] = None if kept is None else kept.text
+            fields["text"] = None
+            if row["zlib"] is not None:
+                kept = unpacked(row["zlib"])
+                if kept is None:
+                    damage_of(connection).note(f"the text of page {row['id']}")
+                else:
+                    fields["text"] = kept.text
         yield fields
 
 
-def _exported_templates(connection: Connection) -> Iterator[tuple[str, bytes]]:
-    """Yield the sites of which something is known, and what."""
-    found = _rows(connection, _TEMPLATES)
-    for site, rows in groupby(found, key=itemgetter("site")):
+def _exported_templates(connection: Connection) -> Iterator[Record]:
+    for site, rows in groupby(_rows(connection, _TEMPLATES), key=itemgetter("site")):
         merged = merge_newest(row["entries"] for row in rows)
         if len(merged):
-            yield site, merged.tobytes()
+            yield Record("template", {"site": site, "blocks": merged.tobytes()})
 
 
 def restore(session: Session, header: Header, records: Iterable[Record]) -> Counter[str] | None:

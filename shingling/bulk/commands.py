@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from scrapy.exceptions import UsageError
 
 from shingling.console.opening import chosen_url
-from shingling.console.options import EVERY, flag, option, share, text, whole_number
+from shingling.console.options import EVERY, flag, name_option, option, share, text, whole_number
 from shingling.console.output import FOUND, counted, print_json, print_lines, print_table
 from shingling.console.progress import progress_bar
 from shingling.console.subcommand import HelpGroup, Subcommand
@@ -176,23 +176,17 @@ COMMANDS = (
                 help="bits in which SimHashes of near-duplicates differ at most (default:"
                 " DEDUP_SIMHASH_DISTANCE)",
             ),
-            option(
+            name_option(
                 "--text-field",
-                metavar="NAME",
-                type=text,
-                help="field of a row (default: DEDUP_TEXT_FIELD)",
+                "field of a row (default: DEDUP_TEXT_FIELD)",
             ),
-            option(
+            name_option(
                 "--html-field",
-                metavar="NAME",
-                type=text,
-                help="field of a row (default: DEDUP_HTML_FIELD)",
+                "field of a row (default: DEDUP_HTML_FIELD)",
             ),
-            option(
+            name_option(
                 "--id-field",
-                metavar="NAME",
-                type=text,
-                help="field of a row (default: id, url or _id, if a row has one; else its file"
+                "field of a row (default: id, url or _id, if a row has one; else its file"
                 " and line)",
             ),
             option(
@@ -234,11 +228,9 @@ COMMANDS = (
                 default="first",
                 help="which row of a group stays (default: first)",
             ),
-            option(
+            name_option(
                 "--order-field",
-                metavar="NAME",
-                type=text,
-                help="field whose lowest value is the first, or whose highest is the newest: a"
+                "field whose lowest value is the first, or whose highest is the newest: a"
                 " number or a time (default: the order of the rows; for newest: fetched)",
             ),
             option(

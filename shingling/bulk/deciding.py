@@ -96,9 +96,9 @@ def _decide_in_order(
     match_rule = MatchRule.by(options.rules)
     near = Pairs.none()
     if compared.any() and METHODS[options.rules.method].keys is not None:
-        rows = np.flatnonzero(compared).astype(np.uint32)
+        with_keys = np.flatnonzero(compared).astype(np.uint32)
         simhashes = signed.column("simhash")
-        finder = _Finder(signed, options, match_rule, rows, long_enough, simhashes, report)
+        finder = _Finder(signed, options, match_rule, with_keys, long_enough, simhashes, report)
         measurer = _Measurer(signed, options, match_rule)
         queries = long_enough & (places >= len(known))
         near = decide(queries, finder.find, match_rule, measurer.measure)

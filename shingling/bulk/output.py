@@ -11,6 +11,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
+from shingling.admin.files import write_records
 from shingling.bulk.deciding import with_more_kept
 from shingling.bulk.options import OUTPUT_FORMATS, Problem, Summary
 from shingling.bulk.signed_rows import EXACT, NEAR, NO_ROW, REPEATED_ID, SHORT
@@ -92,15 +93,11 @@ class Output:
         self._save("removed", form, map(to_json, self._removed()), columns)
         self._save("groups", form, map(to_json, self._groups()), _GROUP_COLUMNS)
         if self.options.export:
-            self._export()
+            index = Index.for_rules(self.options.rules, self.options.scheme)
+            records = store_records(self.signed, self.decided, self.options, index)
+            with written_whole(self.out / STORE_FILE) as file:
+                write_records(records, file)
         return summary
-
-    def _export(self) -> None:
-        from shingling.admin.files import write_records
-
-        index = Index.for_rules(self.options.rules, self.options.scheme)
-        with written_whole(self.out / STORE_FILE) as file:
-            write_records(store_records(self.signed, self.decided, self.options, index), file)
 
     def _save(
         self, name: str, form: str, lines: Iterator[bytes], columns: dict[str, str] | None = None

@@ -122,11 +122,9 @@ class KeyJoin:
     """
 
     def __init__(self, keys: Hashes | Integers, stored: Flags, queries: Flags, limit: int) -> None:
-        is_first = np.ones(len(keys), bool)
-        is_first[1:] = keys[1:] != keys[:-1]
-        starts = np.flatnonzero(is_first)
+        _, starts, counts = np.unique(keys, return_index=True, return_counts=True)
         before: Integers = np.cumsum(stored) - stored
-        self._firsts = np.repeat(before[starts], np.diff(np.append(starts, len(keys))))
+        self._firsts = np.repeat(before[starts], counts)
         before -= self._firsts
         self._stored = np.flatnonzero(stored)
         self._queries = np.flatnonzero(queries & (before > 0))

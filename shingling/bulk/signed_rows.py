@@ -169,7 +169,7 @@ class RowsWriter:
         rows["line"] += np.uint64(self._lines)
         rows["id_offset"] += np.uint64(self._sizes["ids"])
         rows["offset"][rows["offset"] >= np.uint64(IN_LINES)] += np.uint64(self._sizes["lines"])
-        contents = {
+        contents: dict[str, bytes | bytearray] = {
             "rows": signed.rows,
             "minima": signed.minima,
             "ids": signed.ids,
@@ -177,7 +177,7 @@ class RowsWriter:
             "bad": b"".join(b"%s\n" % json.dumps([source, *one]).encode() for one in bad),
         }
         if self._banding is not None:
-            minima = np.frombuffer(signed.minima, _MINIMA)
+            minima = np.frombuffer(signed.minima, "<u4").reshape(-1, FUNCTIONS)
             for band, keys in enumerate(self._banding.keys(minima).T):
                 contents[_band(band)] = keys.tobytes()
         for name, content in contents.items():

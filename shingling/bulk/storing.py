@@ -59,7 +59,7 @@ def put_into_store(
         StoreError: the store cannot be written.
     """
     records = store_records(signed, decided, options, session.index, report, signed.first)
-    header = Header.of(next(records))
+    header = Header.from_record(next(records))
     if signed.first or restore(session, header, records) is None:
         as_run = "bulk", options.as_dict()
         counts, _ = decide_export(session, options.rules, header, records, as_run)
@@ -104,7 +104,7 @@ def _pages(
 ) -> Iterator[SignedPage]:
     records = signed.records_of(rows)
     originals = np.where(decided["original"] == NO_ROW, rows, decided["original"])
-    for row, url, head, record, minima, line, (state, original, *measures) in zip(
+    for row, url, head, record, minima, line, decision in zip(
         rows.tolist(),
         signed.ids(records),
         signed.ids(signed.records_of(originals)),
@@ -114,12 +114,13 @@ def _pages(
         decided.tolist(),
         strict=True,
     ):
+        state, original, resemblance, containment = decision
         values = json.loads(line) if line else {}
         title, language = (
             value if isinstance(value := values.get(name), str) and value else None
             for name in ("title", "language")
         )
-        page = SignedPage(
+        yield SignedPage(
             id=row + 1,
             status=STATUSES.get(state, "new"),
             url=url,
@@ -128,19 +129,13 @@ def _pages(
             simhash=int(record["simhash"]),
             minima=minima.tobytes(),
             text=clean(values.get(text_field, "")) or None,
+            original_id=None if original == NO_ROW else original + 1,
+            original=head,
+            resemblance=resemblance,
+            containment=containment,
             title=title,
             language=language,
         )
-        if original == NO_ROW:
-            yield page
-        else:
-            resemblance, containment = measures
-            yield page._replace(
-                original_id=original + 1,
-                original=head,
-                resemblance=resemblance,
-                containment=containment,
-            )
 
 
 def _stored(signed: SignedRows, decided: Records) -> Flags:

@@ -50,9 +50,9 @@ def kept_values(rows: Any, run: Callable[[Source, Path], object]) -> Any:
 def _staying(rows: Sequence[Any], run: Callable[[Source, Path], object]) -> list[int]:
     """Places of the rows that stay."""
 
-    def parts() -> Iterator[tuple[StreamedLines, None]]:
+    def parts() -> Iterator[tuple[StreamedLines, float]]:
         for start in range(0, len(rows), _ROWS_AT_ONCE):
-            yield StreamedLines([*map(_line, rows[start : start + _ROWS_AT_ONCE])]), None
+            yield StreamedLines([*map(_line, rows[start : start + _ROWS_AT_ONCE])]), 0
 
     if not rows:
         return []

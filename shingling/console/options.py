@@ -76,6 +76,11 @@ def flag(name: str, shown: str, group: str = "") -> Option:
     return Option((name,), {"action": "store_true", "help": shown}, group)
 
 
+def name_option(name: str, shown: str) -> Option:
+    """Declare an option that names something, such as a field."""
+    return option(name, metavar="NAME", type=text, help=shown)
+
+
 def text(value: str) -> str:
     """Take any text that is valid in the encoding of the command line.
 

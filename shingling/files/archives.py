@@ -23,7 +23,6 @@ from shingling.files.pages import (
     SavedPage,
     SkippedPage,
     is_chosen,
-    read_page,
     saved_time,
     shown_name,
     url_of_name,
@@ -54,7 +53,6 @@ SECONDS_PER_MEGABYTE = 2
 
 _WARC = (".warc", ".warc.gz", ".wet", ".wet.gz")
 _TAR = (".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz", ".tar.zst")
-_TEXTS = (".txt", ".md")
 _MAX_PART_PAGES, _MAX_PART_BYTES = 64, 1 << 23  # of an answer of a worker
 
 
@@ -157,29 +155,30 @@ def _files(archive: Archive, worker: _ArchiveWorker) -> Iterator[Entry]:
             elif file.name.endswith(_WARC):
                 yield from worker.read(archive._replace(path=file))
             elif is_chosen(name, archive.only):
-                yield from _read_file(file, name, archive)
+                page = _read_file(file, name, archive)
+                if page is not None:
+                    yield page
         except ArchiveError as error:
             yield SkippedPage(name, f"cannot be read any further: {error}")
         except (OSError, RuntimeError) as error:  # a link to itself
             yield SkippedPage(name, f"cannot be read: {error}")
 
 
-def _read_file(file: Path, name: str, archive: Archive) -> Iterator[Entry]:
-    """Yield the page or the text that a file is, if it is one."""
-    fetched = saved_time(file.stat().st_mtime)
-    is_text = archive.texts and file.name.lower().endswith(_TEXTS)
+def _read_file(file: Path, name: str, archive: Archive) -> Entry | None:
+    """Read the page or the text that a file is; None if it is neither."""
     with file.open("rb") as opened:
-        if is_text:
-            body = opened.read(archive.max_bytes + 1)
-            is_text = not (file.name.lower().endswith(".txt") and sniff_html(body))
-            opened.seek(0)
-        if not is_text:
-            url = url_of_name(archive.path, name, archive.base)
-            yield from read_page(opened, url, fetched, archive.max_bytes)
-        elif len(body) > archive.max_bytes:
-            yield SkippedPage(name, "too large")
-        else:
-            yield SavedPage(shown_name(name), body, fetched, name_field="")
+        body = opened.read(MAX_HEAD_BYTES)
+        is_page = sniff_html(body)
+        text_suffixes = (".md",) if is_page else (".md", ".txt")
+        is_text = archive.texts and file.name.lower().endswith(text_suffixes)
+        if not is_page and not is_text:
+            return None
+        body += opened.read(max(archive.max_bytes + 1 - len(body), 0))
+    url = shown_name(name) if is_text else url_of_name(archive.path, name, archive.base)
+    if len(body) > archive.max_bytes:
+        return SkippedPage(name if is_text else url, "too large")
+    fetched = saved_time(file.stat().st_mtime)
+    return SavedPage(url, body, fetched, name_field="" if is_text else None)
 
 
 class _ArchiveWorker:

@@ -8,15 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
-from typing import IO, TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import quote, urljoin, urlsplit
 
 from shingling.errors import ShinglingError
-from shingling.extraction.html import sniff_html
 from shingling.text import plain_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
 MAX_HEAD_BYTES = 1 << 16
@@ -76,18 +75,6 @@ class SkippedPage:
 
 Entry: TypeAlias = SavedPage | SkippedPage
 """What an archive or a folder has, in its order."""
-
-
-def read_page(file: IO[bytes], url: str, fetched: datetime, max_bytes: int) -> Iterator[Entry]:
-    """Yield the page in a file, if it looks like HTML."""
-    body = file.read(MAX_HEAD_BYTES)
-    if not sniff_html(body):
-        return
-    body += file.read(max(max_bytes + 1 - len(body), 0))
-    if len(body) > max_bytes:
-        yield SkippedPage(url, "too large")
-    else:
-        yield SavedPage(url, body, fetched)
 
 
 def is_chosen(name: str, only: Sequence[str]) -> bool:

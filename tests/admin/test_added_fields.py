@@ -54,7 +54,7 @@ with Store.open("one.db") as one, Store.open("two.db") as two:
     assert one._session.database.damage.number == 0
     file.seek(0)
     records = records_in(json_lines(io.BufferedReader(file)))
-    restore(two._session, Header.of(next(records)), records)
+    restore(two._session, Header.from_record(next(records)), records)
     with two._session.reading() as connection:
         query = select(*(pages.c[one] for one in names)).order_by(pages.c.id)
         found = [dict(row) for row in connection.execute(query).mappings()]

@@ -182,7 +182,7 @@ def test_an_export_leaves_out_what_cannot_be_read_and_one_warning_says_so(
     other = file.with_stem("other")
     with Session.open(url_of(file)) as session, Session.open(url_of(other)) as into:
         records = export(session)
-        restored = restore(into, Header.of(next(records)), records)
+        restored = restore(into, Header.from_record(next(records)), records)
         assert restored is not None
         assert (restored["page"], restored["run"], restored["review"]) == (PAGES - 1, 0, 1)
         assert session.database.damage.number == 3

@@ -62,7 +62,7 @@ def exported(store: Store, *, with_texts: bool = True) -> list[Record]:
 
 def restored(store: Store, records: Iterable[Record]) -> Counter[str]:
     first, *others = records
-    header = Header.of(first)
+    header = Header.from_record(first)
     numbers = restore(session_of(store), header, others)
     assert numbers is not None
     return numbers
@@ -194,7 +194,7 @@ def test_keys_are_complete_if_they_are_written_in_parts(
 def test_only_an_empty_store_is_restored(records: list[Record], target: Path) -> None:
     with Store.open(url_of(target)) as other:
         run = other.start_run("a crawl that may have begun with its scheme")
-        assert restore(session_of(other), Header.of(records[0]), records[1:]) is None
+        assert restore(session_of(other), Header.from_record(records[0]), records[1:]) is None
         other.finish_run(run, "finished")
         assert other.status().pages == 0
 
@@ -310,7 +310,7 @@ def test_of_two_reviews_of_a_pair_the_newer_one_stays(store: Store, file: Path) 
 def decided(store: Store, records: Iterable[Record], rules: Rules | None = None) -> Counter[str]:
     """Verdicts on the pages of an export that comes into a store that has pages."""
     first, *others = records
-    header, session = Header.of(first), session_of(store)
+    header, session = Header.from_record(first), session_of(store)
     assert restore(session, header, others) is None
     counts, problems = decide_export(session, rules or Rules(), header, others, ("import", {}))
     assert problems.number == 0
@@ -412,7 +412,7 @@ def test_a_restored_store_in_postgresql_is_analysed(records: list[Record], targe
 @pytest.mark.parametrize("target", ["sqlite"], indirect=True)
 def test_memory_does_not_grow_with_the_store(target: Path) -> None:
     source = many(4_000)
-    header = Header.of(next(source))
+    header = Header.from_record(next(source))
     with Store.open(url_of(target)) as store:
         tracemalloc.start()
         try:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from scrapy.exceptions import UsageError
 
 from shingling.console.opening import chosen_url, open_session
-from shingling.console.options import EVERY, flag, option, text
+from shingling.console.options import EVERY, flag, name_option, option
 from shingling.console.output import FAILED, FOUND, counted, print_json, print_lines, print_result
 from shingling.console.progress import progress_bar
 from shingling.console.subcommand import HelpGroup, Subcommand
@@ -23,16 +23,12 @@ if TYPE_CHECKING:
 
     from shingling.admin.importing import Problems
     from shingling.admin.records import Record
-    from shingling.console.options import CommandOptions, Option
+    from shingling.console.options import CommandOptions
     from shingling.console.progress import Show
     from shingling.files.lines import Line
 
 _PAGES_PER_STEP = 256  # of progress
 _LINES_LOOKED_AT = 10  # to tell an exported store, whose first line is broken, from a feed
-
-
-def _field(name: str, shown: str) -> Option:
-    return option(f"--{name}", metavar="NAME", type=text, help=shown)
 
 
 def _export(options: CommandOptions) -> int:
@@ -104,7 +100,7 @@ def _import_store(options: CommandOptions, records: Iterator[Record]) -> int:
     from shingling.admin.transfer import restore
     from shingling.store.session import Session
 
-    header = Header.of(next(records))
+    header = Header.from_record(next(records))
     try:
         opened = open_session(options)
     except NoStoreError:  # it is created for the file's scheme
@@ -236,20 +232,20 @@ COMMANDS = (
                 help="what export wrote, or Spark (the folder `store`), or items of a crawl, in"
                 " JSON lines (default: -, stdin)",
             ),
-            _field("url-field", "field of an item (default: DEDUP_URL_FIELD)"),
-            _field("text-field", "field of an item (default: DEDUP_TEXT_FIELD)"),
-            _field("html-field", "field of an item (default: DEDUP_HTML_FIELD)"),
-            _field(
-                "time-field",
+            name_option("--url-field", "field of an item (default: DEDUP_URL_FIELD)"),
+            name_option("--text-field", "field of an item (default: DEDUP_TEXT_FIELD)"),
+            name_option("--html-field", "field of an item (default: DEDUP_HTML_FIELD)"),
+            name_option(
+                "--time-field",
                 "field of an item: when it was fetched, in ISO 8601 or seconds since 1970"
                 " (default: now)",
             ),
-            _field(
-                "id-field",
+            name_option(
+                "--id-field",
                 "field that an item without a URL is called by (default: id or _id, unless"
                 " --url-field is given)",
             ),
-            _field("spider", 'spider that crawled the items, with DEDUP_SCOPE = "spider"'),
+            name_option("--spider", 'spider that crawled the items, with DEDUP_SCOPE = "spider"'),
             EVERY,
         ),
         run=_import,

@@ -115,8 +115,8 @@ class Pages(NamedTuple):
     """
 
     pages: Sequence[SavedPage | SkippedPage]
-    text_field: str = "text"
-    id_field: str = "id"
+    text_field: str
+    id_field: str
 
     def rows(self) -> Iterator[RawRow]:
         """Yield a row with URL or name, and time, for each page or text."""

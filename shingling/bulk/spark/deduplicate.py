@@ -61,6 +61,13 @@ FROM {signed} LEFT JOIN repeated USING (row) LEFT JOIN copies USING (row)
 Known rows have no ids, and are not marked.
 """
 
+_COMPARED = """
+SELECT row, words, simhash, minima FROM {signed}
+    JOIN (SELECT row FROM {marked} WHERE is_compared AND reason IS NULL) USING (row)
+    LEFT ANTI JOIN (SELECT row FROM {known} WHERE original IS NOT NULL OR text IS NULL) USING (row)
+"""
+"""Gives the rows that have keys: of known rows, only originals with their text."""
+
 _OUTCOMES = """
 WITH decided AS (
     SELECT row, original, 'near' AS status, resemblance, containment FROM {near}
@@ -104,9 +111,8 @@ FROM {removed} GROUP BY original_row, original
 
 _STORED = """
 SELECT page.at + 1 AS id, page.status, page.name AS url, words, text_hash, page.simhash, minima,
-    text, title, language, head.at + 1 AS original_id, head.name AS original,
-    if(head.row IS NULL, NULL, page.resemblance) AS resemblance,
-    if(head.row IS NULL, NULL, page.containment) AS containment
+    text, title, language, head.at + 1 AS original_id, head.name AS original, page.resemblance,
+    page.containment
 FROM {outcomes} AS page JOIN {signed} USING (row) JOIN {texts} USING (row)
     LEFT JOIN {outcomes} AS head ON page.original = head.row
 WHERE words > 0
@@ -319,10 +325,7 @@ def _decided(
             raise BulkError(f"{where}{row.reason} (--strict)")
     near = work.spark.createDataFrame([], DUPLICATES)
     if METHODS[options.rules.method].keys is not None:
-        long_enough = marked.where("is_compared AND reason IS NULL").select("row")
-        passed = known.where("original IS NOT NULL OR text IS NULL").select("row")
-        compared = signed.join(long_enough, "row").join(passed, "row", "left_anti")
-        compared = compared.select("row", "words", "simhash", "minima")
+        compared = work.spark.sql(_COMPARED, signed=signed, marked=marked, known=known)
         near = near_duplicates(compared, texts, first, rows_and_known, options, work)
     outcomes = work.spark.sql(_OUTCOMES, marked=marked, near=near, known=known, least=least)
     outcomes = work.write(outcomes, "outcomes")

@@ -73,7 +73,7 @@ def known_pages(against: str, options: Options, work: Work) -> tuple[DataFrame, 
         raise BulkError(f"{plain_line(place)}: {plain_line(str(error))}") from error
     found = {record["record"]: record for record in (json.loads(row.value) for row in ends)}
     if found:
-        header = Header.of(Record("store", found.get("store", {})))
+        header = Header.from_record(Record("store", found.get("store", {})))
         require_header(header, place, options)
     records = lines.selectExpr(f"from_json(value, '{_EXPORTED}') AS record").select("record.*")
     pages = work.write(work.spark.sql(_AS_KNOWN, records=records), "known")
