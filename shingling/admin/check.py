@@ -6,18 +6,17 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import select, text
+from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
-from shingling.admin.transfer import FOLLOWS_NONE
+from shingling.admin.transfer import ORPHANS
 from shingling.store.known import unpacked
 from shingling.store.schema.rows import COLUMNS, is_readable
-from shingling.store.schema.tables import LIVE, pages
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from sqlalchemy import Connection, Executable
+    from sqlalchemy import Connection
 
     from shingling.store.session import Session
 
@@ -32,21 +31,19 @@ KINDS = {
 MAX_EXAMPLES = 20  # of each kind
 _PAGES_AT_ONCE = 500
 
-_HAS_NO_ORIGINAL = text(
-    "NOT EXISTS (SELECT 1 FROM pages WHERE id = page_id AND original_id IS NULL)"
-)
 _PAGES = text(
     "SELECT pages.*, zlib FROM pages LEFT JOIN texts ON texts.page_id = pages.id ORDER BY pages.id"
 )
-_ORPHANS: dict[str, Executable] = {
-    "page": select(pages.c.id).where(FOLLOWS_NONE),
+_OF_NO_ORIGINAL = (
+    "SELECT DISTINCT page_id FROM {} WHERE NOT EXISTS ("
+    "SELECT 1 FROM pages WHERE id = page_id AND original_id IS NULL)"
+)
+_ORPHANS = {
+    "page": ORPHANS,
     "text of page": text(
         "SELECT page_id FROM texts WHERE NOT EXISTS (SELECT 1 FROM pages WHERE id = page_id)"
     ),
-    **{
-        f"{table} of page": select(table.c.page_id).where(_HAS_NO_ORIGINAL).distinct()
-        for table in (LIVE.bands, LIVE.samples)
-    },
+    **{f"{table} of page": text(_OF_NO_ORIGINAL.format(table)) for table in ("bands", "samples")},
 }
 
 

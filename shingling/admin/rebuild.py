@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from sqlalchemy import or_, select, text, update
 
+from shingling.console.output import counted
 from shingling.errors import BandingError, SchemeError
 from shingling.sketch import sign
 from shingling.store.decide.batch import Batch
@@ -54,7 +55,6 @@ _MAX_EXAMPLES = 20
 _KEEP = text(
     "CREATE TEMPORARY TABLE before_pages AS SELECT id, original_id, resemblance FROM next_pages"
 )
-_DROP = text("DROP TABLE before_pages")
 _ORDER = text("SELECT id FROM pages ORDER BY first_seen, id")
 _TEXTS_KEPT = text(
     "SELECT count(*), count(zlib) FROM pages LEFT JOIN texts ON texts.page_id = pages.id"
@@ -242,8 +242,6 @@ def compare_rules(session: Session, present: Rules, other: Rules, show: Progress
         connection.execute(_KEEP)
         temporary.drop_all(connection, checkfirst=False)
         changes = decide_by(other, "before_pages", 1)
-        temporary.drop_all(connection, checkfirst=False)
-        connection.execute(_DROP)
     return Compared(again, changes)
 
 
@@ -277,8 +275,8 @@ def _require_texts(connection: Connection, index: Index, before: Scheme, after: 
         )
     if after != before and missing:
         raise SchemeError(
-            f"{missing:,} page{'' if missing == 1 else 's'} stored without text"
-            " (DEDUP_STORE_TEXT): all texts are needed to sign them under another scheme"
+            f"{counted(missing, 'page')} stored without text (DEDUP_STORE_TEXT): all texts are"
+            " needed to sign them under another scheme"
         )
 
 

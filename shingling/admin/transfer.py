@@ -10,7 +10,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import insert, select, text, update
+from sqlalchemy import Boolean, insert, select, text, update
 from sqlalchemy.exc import IntegrityError
 
 from shingling.admin.records import PAGE_COLUMNS, Header, Record, batches, checked, problem_of
@@ -24,7 +24,6 @@ from shingling.store.schema.rows import SIGNED, url_key
 from shingling.store.schema.tables import (
     insert_rows,
     pages,
-    reviews,
     rules,
     runs,
     scheme as scheme_table,
@@ -38,34 +37,32 @@ from shingling.text import pack
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 
-    from sqlalchemy import Connection, Select, TextClause
+    from sqlalchemy import Connection, Executable
 
     from shingling.store.session import Session
 
 _ROWS_READ_AT_ONCE = _RECORDS_WRITTEN_AT_ONCE = 256
-_RUNS = select(runs).order_by(runs.c.id)
 
+_RUNS = text("SELECT * FROM runs ORDER BY id")
 _PAGES = text(
     "SELECT pages.*, original.url AS original, texts.zlib FROM pages"
     " LEFT JOIN pages AS original ON original.id = pages.original_id"
     " LEFT JOIN texts ON texts.page_id = pages.id ORDER BY pages.id"
 )
 _TEMPLATES = text("SELECT site, entries FROM site_blocks ORDER BY site, id")
-_REVIEWS = select(
-    reviews.c.a_url.label("a"),
-    reviews.c.b_url.label("b"),
-    *(reviews.c.same, reviews.c.note, reviews.c.created),
-).order_by(reviews.c.a_key, reviews.c.b_key)
+_REVIEWS = text(
+    "SELECT a_url AS a, b_url AS b, same, note, created FROM reviews ORDER BY a_key, b_key"
+).columns(same=Boolean)
 
 _HAS_TEXTS = text("SELECT EXISTS (SELECT 1 FROM texts)")
 _IS_USED = text("SELECT EXISTS (SELECT 1 FROM pages) OR EXISTS (SELECT 1 FROM runs)")
 
-FOLLOWS_NONE = text(
-    "pages.original_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM pages AS original WHERE"
-    " original.id = pages.original_id AND original.original_id IS NULL"
-    " AND original.scope = pages.scope)"
+ORPHANS = text(
+    "SELECT id, url, original_id FROM pages WHERE original_id IS NOT NULL AND NOT EXISTS ("
+    "SELECT 1 FROM pages AS original WHERE original.id = pages.original_id"
+    " AND original.original_id IS NULL AND original.scope = pages.scope) ORDER BY id"
 )
-"""Condition on pages that follow no page, or none that they may follow."""
+"""Pages that follow no page, or none that they may follow."""
 
 
 def export(session: Session, *, with_texts: bool = True) -> Generator[Record]:
@@ -111,9 +108,10 @@ def _header(connection: Connection, with_texts: bool) -> Header:
     )
 
 
-def _rows(connection: Connection, query: Select[Any] | TextClause) -> Iterator[dict[str, Any]]:
-    streamed = query.execution_options(yield_per=_ROWS_READ_AT_ONCE)
-    with connection.execute(streamed) as result:  # closed even if nobody reads to the end
+def _rows(connection: Connection, query: Executable) -> Iterator[dict[str, Any]]:
+    options = {"yield_per": _ROWS_READ_AT_ONCE}
+    # Closed even if nobody reads to the end.
+    with connection.execute(query, execution_options=options) as result:
         for row in result.mappings():
             yield dict(row)
 
@@ -244,12 +242,7 @@ def _page_row(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 def _require_stars(connection: Connection) -> None:
     """Check that originals are stored, are originals, and of the scope of their duplicates."""
-    query = (
-        select(pages.c.id, pages.c.url, pages.c.original_id)
-        .where(FOLLOWS_NONE)
-        .order_by(pages.c.id)
-    )
-    row = connection.execute(query.limit(1)).one_or_none()
+    row = connection.execute(ORPHANS, execution_options={"yield_per": 1}).first()
     if row is not None:
         raise RecordError(
             f"page {row.id} ({row.url}): its original, {row.original_id}, is missing, or no"

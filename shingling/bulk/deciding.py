@@ -234,8 +234,7 @@ class _Finder:
             self.simhashes[rows],
             self.simhashes[others],
         )
-        own, theirs = (one[worth].astype(np.int64) for one in (rows, others))
-        return Pairs.of(own, theirs, equal[worth])
+        return Pairs.unmeasured(rows[worth], others[worth], equal[worth])
 
 
 class _Measurer:

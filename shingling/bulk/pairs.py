@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any, TypeAlias
 
-    from shingling.arrays import Flags, Floats, Hashes, Integers
+    from shingling.arrays import Flags, Floats, Hashes, Integers, Numbers
     from shingling.bulk.options import Options
     from shingling.similarity.match_rule import MatchRule
     from shingling.sketch import Banding, Halves
@@ -64,15 +64,17 @@ class Pairs(NamedTuple):
     containment: Floats
 
     @classmethod
-    def of(cls, rows: Integers, others: Integers, equal: Integers) -> Pairs:
+    def unmeasured(
+        cls, rows: Integers | Numbers, others: Integers | Numbers, equal: Integers
+    ) -> Pairs:
         """Pairs that are not measured."""
         unknown = np.full((2, len(rows)), np.nan)
-        return cls(rows << 32 | others, equal.astype(np.uint8), *unknown)
+        return cls(rows.astype(np.int64) << 32 | others, equal.astype(np.uint8), *unknown)
 
     @classmethod
     def none(cls) -> Pairs:
         """No pairs."""
-        return cls.of(*np.empty((3, 0), np.int64))
+        return cls.unmeasured(*np.empty((3, 0), np.int64))
 
     @property
     def rows(self) -> Integers:

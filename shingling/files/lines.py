@@ -17,7 +17,7 @@ from shingling.errors import BulkError, require
 from shingling.rules import MAX_LINE_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     _Items: TypeAlias = Iterator[tuple[bytes | None, int]]
 
@@ -28,6 +28,7 @@ _BETWEEN_ITEMS = " \t\r\n,[]"
 AFTER_OBJECT = b" \t\r\n,"
 """What a line may have behind its object."""
 
+_GZIP, _ZSTANDARD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"  # what a packed file begins with
 _PEEKED_BYTES = 1 << 10
 _READ_AT_ONCE = 1 << 20  # characters of arrays
 _SKIPPED_AT_ONCE = 1 << 20  # bytes of a line that is too long
@@ -46,12 +47,14 @@ def unpacked(raw: IO[bytes]) -> Iterator[IO[bytes]]:
         start = buffered.peek(4)
         if start.startswith((b"\xff\xfe", b"\xfe\xff")):
             raise BulkError(f"{raw.name}: it is in UTF-16; iconv -f UTF-16 -t UTF-8 makes UTF-8")
-        opener = next((one for magic, one in _PACKERS if start.startswith(magic)), None)
-        if opener is None:
-            yield buffered
-        else:
-            with opener(buffered) as file:
+        if start.startswith(_GZIP):
+            with _Gunzip(fileobj=buffered) as file:
+                yield cast("IO[bytes]", file)
+        elif start.startswith(_ZSTANDARD):
+            with _unzstd(buffered) as file:
                 yield file
+        else:
+            yield buffered
     finally:
         buffered.detach()
 
@@ -71,12 +74,6 @@ def _unzstd(file: IO[bytes]) -> Any:
         require("zstd", "Zstandard", "backports.zstd", error=BulkError)
         from backports.zstd import ZstdFile
     return ZstdFile(file)
-
-
-_PACKERS: tuple[tuple[bytes, Callable[[IO[bytes]], Any]], ...] = (
-    (b"\x1f\x8b", lambda file: _Gunzip(fileobj=file)),
-    (b"\x28\xb5\x2f\xfd", _unzstd),
-)
 
 
 def reading_errors() -> tuple[type[Exception], ...]:

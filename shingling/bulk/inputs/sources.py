@@ -230,7 +230,6 @@ def _collected(items: Iterable[tuple[_Item, int]], max_items: int) -> Iterator[l
     """
     waiting: list[_Item] = []
     size = 0
-    failed: Exception | None = None
     try:
         for item, item_bytes in items:
             waiting.append(item)
@@ -238,12 +237,12 @@ def _collected(items: Iterable[tuple[_Item, int]], max_items: int) -> Iterator[l
             if len(waiting) == max_items or size >= _PART_BYTES:
                 yield waiting
                 waiting, size = [], 0
-    except _reading_errors() as error:
-        failed = error
+    except _reading_errors():
+        if waiting:
+            yield waiting
+        raise
     if waiting:
         yield waiting
-    if failed is not None:
-        raise failed
 
 
 def _parquet(path: Path, size: int) -> _Parts:
