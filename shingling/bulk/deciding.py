@@ -6,7 +6,7 @@ Each row is decided as `Store.check` would decide it after all rows before it.
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -98,10 +98,11 @@ def _decide_in_order(
     if compared.any() and METHODS[options.rules.method].keys is not None:
         with_keys = np.flatnonzero(compared).astype(np.uint32)
         simhashes = signed.column("simhash")
-        finder = _Finder(signed, options, match_rule, with_keys, long_enough, simhashes, report)
-        measurer = _Measurer(signed, options, match_rule)
+        comparison = _Comparison(
+            signed, options, match_rule, with_keys, long_enough, simhashes, report
+        )
         queries = long_enough & (places >= len(known))
-        near = decide(queries, finder.find, match_rule, measurer.measure)
+        near = decide(queries, comparison.find, match_rule, comparison.measure)
     decided = np.zeros(len(words), DECISION)
     decided["original"] = NO_ROW
     decided["state"][~long_enough] = SHORT
@@ -163,14 +164,14 @@ def _repeated(sorted_keys: Hashes) -> Flags:
     return same[1:] | same[:-1]
 
 
-@dataclass(frozen=True)
-class _Finder:
-    """Finds pairs of rows that share keys, and are worth measuring.
+@dataclass
+class _Comparison:
+    """Finds pairs of rows that share keys, and compares their texts.
 
     Args:
         signed: the rows.
         options: what decides.
-        match_rule: which pairs are worth it.
+        match_rule: which pairs are worth measuring.
         compared: numbers of the rows that have keys.
         long_enough: rows that may be the originals of others: bool[rows].
         simhashes: uint64[rows].
@@ -184,6 +185,8 @@ class _Finder:
     long_enough: Flags
     simhashes: Hashes
     report: Callable[[float], None]
+    _recent: OrderedDict[int, Fingerprints] = field(default_factory=OrderedDict)
+    _recent_bytes: int = 0
 
     def find(self, queries: Flags, removed: Flags, limit: int) -> tuple[Pairs, Flags]:
         """Find the pairs of rows with those before them, as `Find` says."""
@@ -236,34 +239,21 @@ class _Finder:
         )
         return Pairs.unmeasured(rows[worth], others[worth], equal[worth])
 
-
-class _Measurer:
-    """Compares the texts of rows, and remembers recent fingerprints."""
-
-    def __init__(
-        self, signed: SignedRows | OrderedRows, options: Options, match_rule: MatchRule
-    ) -> None:
-        self._signed = signed
-        self._scheme = options.scheme
-        self._match_rule = match_rule
-        self._fingerprints: OrderedDict[int, Fingerprints] = OrderedDict()
-        self._size = 0
-
     def measure(self, row: int, other: int) -> Measures:
         """Measure what the texts of two rows have in common."""
-        both = overlap(self._of(row), self._of(other))
-        if not self._match_rule.min_resemblance:
-            first, second = self._signed.text(row), self._signed.text(other)
-            both = unless_forged(both, first, second, self._scheme)
+        both = overlap(self._fingerprints(row), self._fingerprints(other))
+        if not self.match_rule.min_resemblance:
+            first, second = self.signed.text(row), self.signed.text(other)
+            both = unless_forged(both, first, second, self.options.scheme)
         return Measures(both.resemblance, both.containment)
 
-    def _of(self, row: int) -> Fingerprints:
-        known = self._fingerprints.get(row)
+    def _fingerprints(self, row: int) -> Fingerprints:
+        known = self._recent.get(row)
         if known is not None:
-            self._fingerprints.move_to_end(row)
+            self._recent.move_to_end(row)
             return known
-        made = self._fingerprints[row] = fingerprint_set(self._signed.text(row), self._scheme)
-        self._size += made.nbytes
-        while self._size > _FINGERPRINTS_BYTES and len(self._fingerprints) > 1:
-            self._size -= self._fingerprints.popitem(last=False)[1].nbytes
+        made = self._recent[row] = fingerprint_set(self.signed.text(row), self.options.scheme)
+        self._recent_bytes += made.nbytes
+        while self._recent_bytes > _FINGERPRINTS_BYTES and len(self._recent) > 1:
+            self._recent_bytes -= self._recent.popitem(last=False)[1].nbytes
         return made

@@ -148,7 +148,7 @@ def require_header(header: Header, name: str, options: Options) -> None:
 
 def _source(name: str) -> Source:
     """Input of rows that are signed already: it has no parts."""
-    return Source(plain_line(name), None, None, lambda: iter(()))
+    return Source(plain_line(name), lambda: iter(()))
 
 
 def _signed(pages: Sequence[SignedPage], text_field: str) -> SignedPart:

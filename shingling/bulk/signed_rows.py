@@ -323,6 +323,7 @@ class SignedRows:
         return file.read(length)
 
 
+@dataclass(frozen=True)
 class OrderedRows:
     """Signed rows in another order, as deciding reads them.
 
@@ -331,24 +332,30 @@ class OrderedRows:
         order: their numbers in this order: int64[rows].
     """
 
-    def __init__(self, signed: SignedRows, order: Integers) -> None:
-        self._signed = signed
-        self._order = order
-        self.first = signed.first
-        self.known_decisions = signed.known_decisions
+    signed: SignedRows
+    order: Integers
+
+    @property
+    def first(self) -> int:
+        """The first row that is not known before the run: known rows stay the first ones."""
+        return self.signed.first
+
+    def known_decisions(self) -> Records:
+        """Read what is decided already, on the first rows: `DECISION`[n]."""
+        return self.signed.known_decisions()
 
     def column(self, name: str) -> Records:
         """Read a field of `ROW_RECORD` of all rows."""
-        return self._signed.column(name)[self._order]
+        return self.signed.column(name)[self.order]
 
     def keys(self, band: int) -> Hashes:
         """Read the keys of a band: uint64[rows]."""
-        return self._signed.keys(band)[self._order]
+        return self.signed.keys(band)[self.order]
 
     def minima_of(self, rows: Records) -> Minima:
         """Read the minima of single rows: uint32[n, 84]."""
-        return self._signed.minima_of(self._order[rows])
+        return self.signed.minima_of(self.order[rows])
 
     def text(self, row: int) -> str:
         """Text of a row, as it was signed."""
-        return self._signed.text(int(self._order[row]))
+        return self.signed.text(int(self.order[row]))

@@ -14,7 +14,7 @@ import threading
 from collections import Counter, deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from shingling.bulk.options import Progress, place_of_row
@@ -74,12 +74,8 @@ def sign_all(
         BulkError: a part could not be signed, or one row of a strict run, or there is no row.
         OSError: the disk is full, or the like.
     """
-    found = find_extractor(options.extractor)
-    found.load()  # a wrong one is said before anything is read
-    extractor = PageExtractor(
-        options.scheme, found, options.max_bytes, worker_memory=options.worker_memory
-    )
-    signer = Signer(extractor, options)
+    find_extractor(options.extractor).load()  # a wrong one is said before anything is read
+    signer = Signer(options)
     problems = dict.fromkeys(range(known, len(sources)), _NO_ROWS)  # of inputs
     for task, signed in _in_order(_tasks(sources), signer, work):
         bad = writer.append(signed, task.source)
@@ -271,14 +267,18 @@ class Signer:
     """How parts of inputs are signed.
 
     Args:
-        extractor: of HTML.
         options: of the run.
         row_file: in which a worker process notes the row that it is at.
     """
 
-    extractor: PageExtractor
     options: Options
     row_file: Path | None = None
+
+    @cached_property
+    def extractor(self) -> PageExtractor:
+        """Extractor of the main texts of HTML."""
+        options, found = self.options, find_extractor(self.options.extractor)
+        return PageExtractor(options.scheme, found, options.max_bytes)
 
     def prepare(self) -> Callable[[Task], SignedPart]:
         """Make a worker process ready, which notes each row in the file."""

@@ -57,7 +57,7 @@ def _staying(rows: Sequence[Any], run: Callable[[Source, Path], object]) -> list
     if not rows:
         return []
     with tempfile.TemporaryDirectory() as folder:
-        run(Source("rows", None, None, parts), Path(folder))
+        run(Source("rows", parts), Path(folder))
         with (Path(folder) / "removed.jsonl").open("rb") as file:
             removed = {json.loads(line)["line"] - 1 for line in file}
     return [place for place in range(len(rows)) if place not in removed]

@@ -235,32 +235,26 @@ class Reader:
         if archive is not None:
             size = archive.path.stat().st_size
             limit_time(SECONDS_ALLOWED + SECONDS_PER_MEGABYTE * size // 10**6)
-            self._pages = _pages_of(archive, max(UNPACKED_BYTES_ALLOWED, size * MAX_UNPACKED_RATIO))
+            self._pages = _read_warc(archive)
+            self._given, self._most = 0, max(UNPACKED_BYTES_ALLOWED, size * MAX_UNPACKED_RATIO)
         part: list[Entry | ArchiveError] = []
-        size = 0
-        for page in self._pages:
-            part.append(page)
-            size += len(page.body) if isinstance(page, SavedPage) else 0
-            if len(part) == _MAX_PART_PAGES or size >= _MAX_PART_BYTES:
-                break
+        given_before = self._given
+        try:
+            for page in self._pages:
+                if isinstance(page, SavedPage):
+                    self._given += len(page.body)
+                if self._given > self._most:
+                    raise ArchiveError(f"it gives more than {self._most:,} bytes, unpacked")
+                part.append(page)
+                if len(part) == _MAX_PART_PAGES or self._given - given_before >= _MAX_PART_BYTES:
+                    break
+        except ArchiveError as error:
+            part.append(error)
+        except MemoryError:
+            part.append(ArchiveError(f"it takes more than {WORKER_MEMORY_BYTES:,} bytes of memory"))
+        except Exception as error:  # whatever is in a record, the run goes on
+            part.append(ArchiveError(plain_line(str(error)) or type(error).__name__))
         return part
-
-
-def _pages_of(archive: Archive, most: int) -> Iterator[Entry | ArchiveError]:
-    """Yield the pages of an archive, up to so many bytes, and what ends it before its end."""
-    given = 0
-    try:
-        for page in _read_warc(archive):
-            given += 0 if isinstance(page, SkippedPage) else len(page.body)
-            if given > most:
-                raise ArchiveError(f"it gives more than {most:,} bytes, unpacked")
-            yield page
-    except ArchiveError as error:
-        yield error
-    except MemoryError:
-        yield ArchiveError(f"it takes more than {WORKER_MEMORY_BYTES:,} bytes of memory")
-    except Exception as error:  # whatever is in a record, the run goes on
-        yield ArchiveError(plain_line(str(error)) or type(error).__name__)
 
 
 def _read_warc(archive: Archive) -> Iterator[Entry]:

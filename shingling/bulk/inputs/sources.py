@@ -70,17 +70,17 @@ class Source:
 
     Args:
         name: as it is shown in messages.
+        cut: yields the parts, each with the number of bytes before it, if the size is known.
         identity: size and time of change, by which a run that continues sees whether the input
             is the same; None if it has none.
         size: in bytes, or None if it is not known.
-        cut: yields the parts, each with the number of bytes before it, if the size is known.
         file: its path, if its rows are lines that can be read again.
     """
 
     name: str
-    identity: list[int] | None
-    size: int | None
     cut: Callable[[], _Parts]
+    identity: list[int] | None = None
+    size: int | None = None
     file: str | None = None
 
     def parts(self) -> _Parts:
@@ -122,10 +122,10 @@ def _source(name: str, options: Options) -> Source:
         form = options.format or "jsonl"
         if form not in ("jsonl", "csv"):
             raise BulkError(f"standard input is read as jsonl or csv, not as {form}")
-        return Source("-", None, None, lambda: _stream(sys.stdin.buffer, form, options))
+        return Source("-", lambda: _stream(sys.stdin.buffer, form, options))
     if is_mongo_url(name):
         shown, documents = mongo_lines(name, options.query)
-        return Source(shown, None, None, lambda: _documents(documents(), options))
+        return Source(shown, lambda: _documents(documents(), options))
     if "://" in name and not Path(name).exists():
         raise BulkError("of URLs, only those of MongoDB are read; give other rows by a pipe, to -")
     path = Path(name)
@@ -139,15 +139,15 @@ def _source(name: str, options: Options) -> Source:
     identity = [size, stat.st_mtime_ns]
     if form in ("folder", "warc", "html"):
         require_content(path, options.max_bytes)
-        return Source(name, identity, None, lambda: _pages(path, options, texts=form != "html"))
+        return Source(name, lambda: _pages(path, options, texts=form != "html"), identity)
     if form == "parquet":
         require("parquet", "Parquet", "pyarrow", error=BulkError)
-        return Source(name, identity, size, lambda: _parquet(path, size))
+        return Source(name, lambda: _parquet(path, size), identity, size)
     with path.open("rb") as raw, unpacked(raw) as file:
         has_lines = isinstance(file, io.BufferedReader) and not is_array(file)
     if form == "jsonl" and has_lines:
-        return Source(name, identity, size, lambda: _lines(path, size, options), str(path))
-    return Source(name, identity, size, lambda: _file(path, form, options))
+        return Source(name, lambda: _lines(path, size, options), identity, size, str(path))
+    return Source(name, lambda: _file(path, form, options), identity, size)
 
 
 def _format_of(path: Path) -> str:
