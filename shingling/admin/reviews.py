@@ -85,7 +85,7 @@ def review_pairs(
     def write(connection: Connection) -> Reviewed:
         before = reviews_of(connection, pairs)
         require(before)
-        rows = [_review_row(*one, int(time.time())) for one in cleaned]
+        rows = [_review_row(answer, int(time.time())) for answer in cleaned]
         if rows:
             connection.execute(_DELETE, rows)
         if kept := [row for row in rows if row["same"] is not None]:
@@ -187,9 +187,8 @@ def merge_reviews(connection: Connection, records: Iterable[Record]) -> list[dic
     for record in records:
         fields = record.fields
         try:
-            row = _review_row(
-                fields["a"], fields["b"], fields["same"], fields.get("note"), fields["created"]
-            )
+            answer = Answer(fields["a"], fields["b"], fields["same"], fields.get("note"))
+            row = _review_row(answer, fields["created"])
         except StoreError as error:
             raise record.error(str(error)) from None
         if connection.execute(_PUT_NEWER, row).rowcount:
@@ -197,16 +196,14 @@ def merge_reviews(connection: Connection, records: Iterable[Record]) -> list[dic
     return stored
 
 
-def _review_row(
-    a: str, b: str, same: bool | None, note: str | None, created: int
-) -> dict[str, Any]:
+def _review_row(answer: Answer, created: int) -> dict[str, Any]:
     """Row of a review.
 
     Raises:
         StoreError: the URLs are one and the same.
     """
-    (a_key, a_url), (b_key, b_url) = sorted((url_key(url), url) for url in (a, b))
+    (a_key, a_url), (b_key, b_url) = sorted((url_key(url), url) for url in answer[:2])
     if a_key == b_key:
         raise StoreError("a page is always the same as itself: name two URLs")
     row = {"a_key": a_key, "b_key": b_key, "a_url": a_url, "b_url": b_url}
-    return {**row, "same": same, "note": note, "created": created}
+    return {**row, "same": answer.same, "note": answer.note, "created": created}

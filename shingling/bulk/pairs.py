@@ -136,11 +136,11 @@ class KeyJoin:
 
     def pairs(self) -> Iterator[tuple[Integers, Integers]]:
         """Yield places of queries and of their stored rows, some thousands of pairs at a time."""
-        ends = np.cumsum(self._counts)
+        pairs_before = np.cumsum(self._counts) - self._counts
         start = 0
-        while start < len(ends):
-            limit = (int(ends[start - 1]) if start else 0) + _MAX_PAIRS_COMPARED
-            stop = max(int(np.searchsorted(ends, limit, side="right")), start + 1)
+        while start < len(pairs_before):
+            limit = pairs_before[start] + _MAX_PAIRS_COMPARED
+            stop = int(np.searchsorted(pairs_before, limit))
             queries, counts = self._queries[start:stop], self._counts[start:stop]
             yield np.repeat(queries, counts), self._stored[ranges(self._firsts[queries], counts)]
             start = stop
@@ -181,12 +181,13 @@ def decide(
     pairs, cut = find(queries, removed, FIRST_CANDIDATES)
     chosen = _choose(pairs, len(queries), match_rule, measure)
     for _ in range(_MAX_PASSES if cut.any() else 0):
+        before = chosen
         removed = np.zeros(len(queries), bool)
-        removed[chosen.rows] = True
+        removed[before.rows] = True
         found, _ = find(cut, removed, MAX_PAGES_PER_KEY)
         pairs = pairs.with_rows_of(found, cut)
         chosen = _choose(pairs, len(queries), match_rule, measure)
-        if len(chosen.ids) == removed.sum() and removed[chosen.rows].all():
+        if np.array_equal(chosen.rows, before.rows):
             break
     return chosen
 

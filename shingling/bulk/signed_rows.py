@@ -151,7 +151,6 @@ class RowsWriter:
         self.rows = 0
         """Number of rows that are stored."""
         self._source, self._lines = -1, 0  # of the last part, and lines of its input so far
-        self._sizes = {"ids": 0, "lines": 0}
         for name in ("rows", "minima", "ids", "lines", "known", "bad"):
             (folder / name).touch()
 
@@ -167,8 +166,9 @@ class RowsWriter:
         rows = np.frombuffer(signed.rows, ROW_RECORD)
         rows["source"] = source
         rows["line"] += np.uint64(self._lines)
-        rows["id_offset"] += np.uint64(self._sizes["ids"])
-        rows["offset"][rows["offset"] >= np.uint64(IN_LINES)] += np.uint64(self._sizes["lines"])
+        rows["id_offset"] += np.uint64((self._folder / "ids").stat().st_size)
+        is_in_lines = rows["offset"] >= np.uint64(IN_LINES)
+        rows["offset"][is_in_lines] += np.uint64((self._folder / "lines").stat().st_size)
         contents: dict[str, bytes | bytearray] = {
             "rows": signed.rows,
             "minima": signed.minima,
@@ -183,8 +183,6 @@ class RowsWriter:
         for name, content in contents.items():
             with (self._folder / name).open("ab") as file:
                 file.write(content)
-        for name in self._sizes:
-            self._sizes[name] += len(contents[name])
         self.rows += len(rows)
         self._lines += signed.lines
         return bad

@@ -13,7 +13,7 @@ import struct
 import threading
 from collections import Counter, deque
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -75,9 +75,8 @@ def sign_all(
         OSError: the disk is full, or the like.
     """
     find_extractor(options.extractor).load()  # a wrong one is said before anything is read
-    signer = Signer(options)
     problems = dict.fromkeys(range(known, len(sources)), _NO_ROWS)  # of inputs
-    for task, signed in _in_order(_tasks(sources), signer, work):
+    for task, signed in _in_order(_tasks(sources), options, work):
         bad = writer.append(signed, task.source)
         if signed.rows:
             problems[task.source] = ""
@@ -141,15 +140,16 @@ class Task:
 
 
 def _in_order(
-    tasks: Iterator[Task], signer: Signer, work: Path
+    tasks: Iterator[Task], options: Options, work: Path
 ) -> Iterator[tuple[Task, SignedPart]]:
     """Yield each part as it is signed by worker processes, or by this one if there are none."""
-    number = signer.options.workers
+    number = options.workers
     if not number:
+        signer = Signer(options, work / "worker.row")
         for task in tasks:
             yield task, signer.sign(task, lambda _: None)
         return
-    lanes = [_Lane(signer, work / f"worker-{place}.row") for place in range(number)]
+    lanes = [_Lane(options, work / f"worker-{place}.row") for place in range(number)]
     free: queue.SimpleQueue[_Lane] = queue.SimpleQueue()
     for lane in lanes:
         free.put(lane)
@@ -187,12 +187,12 @@ class _Lane:
     """A worker process that signs one part after the other.
 
     Args:
-        signer: how.
+        options: how.
         row_file: in which the worker notes the row that it is at.
     """
 
-    def __init__(self, signer: Signer, row_file: Path) -> None:
-        self._signer = replace(signer, row_file=row_file)
+    def __init__(self, options: Options, row_file: Path) -> None:
+        self._signer = Signer(options, row_file)
         self._row_file = row_file
         self._row_file.unlink(missing_ok=True)  # a worker of a killed run may still note rows
         self._lock = threading.Lock()  # one thread starts the worker, another one may kill it
@@ -272,7 +272,7 @@ class Signer:
     """
 
     options: Options
-    row_file: Path | None = None
+    row_file: Path
 
     @cached_property
     def extractor(self) -> PageExtractor:
@@ -282,7 +282,6 @@ class Signer:
 
     def prepare(self) -> Callable[[Task], SignedPart]:
         """Make a worker process ready, which notes each row in the file."""
-        assert self.row_file is not None
         limit_memory(self.options.worker_memory)
         sign("", self.options.scheme)  # makes tables, which no row is to be late for
         with self.row_file.open("r+b") as file:

@@ -69,15 +69,16 @@ class _Table:
 
     def rows(self) -> Iterator[Line]:
         """Yield the rows after the header, or what is wrong with that."""
-        names: list[str] | None = None
+        names = self._row()
+        if names is None:
+            return
+        if problem := _header_problem(names, self._problem):
+            yield Line(self._number, {}, problem)
+            return
+        self._number += len(self._taken)
         while (row := self._row()) is not None:
             problem = self._problem
-            if names is None:
-                names, problem = row, _header_problem(row, problem)
-                if problem:
-                    yield Line(self._number, {}, problem)
-                    return
-            elif row or problem:
+            if row or problem:
                 if not problem and len(row) != len(names):
                     problem = f"{len(row)} cells, not {len(names)}"
                 if problem and len(self._taken) > 1:
