@@ -6,7 +6,7 @@ import asyncio
 import math
 from collections import Counter
 from contextlib import closing, contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, islice, starmap
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -62,18 +62,29 @@ class Fields(NamedTuple):
     ids: tuple[str, ...] = ()
 
 
-class Problems:
-    """Lines that no page could be made of: how many, and what is wrong with the first ones."""
+@dataclass
+class Imported:
+    """What became of the lines of a file.
 
-    def __init__(self) -> None:
-        self.number = 0
-        self.first: list[tuple[str, str]] = []
+    Args:
+        counts: pages by their verdict.
+        bad: number of lines that no page could be made of.
+        problems: places of the first of them in the file, and what is wrong with them.
+    """
 
-    def add_line(self, where: str, problem: str) -> None:
-        """Count a line, named by its place in the file."""
-        self.number += 1
-        if len(self.first) < _PROBLEMS_KEPT:
-            self.first.append((where, problem))
+    counts: Counter[str] = field(default_factory=Counter)
+    bad: int = 0
+    problems: list[tuple[str, str]] = field(default_factory=list)
+
+    def add_problem(self, where: str, problem: str) -> None:
+        """Count a line that no page could be made of."""
+        self.bad += 1
+        if len(self.problems) < _PROBLEMS_KEPT:
+            self.problems.append((where, problem))
+
+    def add_verdicts(self, verdicts: Iterable[Verdict]) -> None:
+        """Count pages."""
+        self.counts.update(verdict.status for verdict in verdicts)
 
 
 @contextmanager
@@ -95,7 +106,7 @@ def decide_export(
     header: Header,
     records: Iterable[Record],
     run_of: tuple[str, dict[str, Any]],
-) -> tuple[Counter[str], Problems]:
+) -> Imported:
     """Decide the pages of an exported store as a crawl would, in their order.
 
     Signatures are taken as they are; under another scheme, pages are signed anew from their
@@ -110,7 +121,7 @@ def decide_export(
         run_of: name and settings of the run that this is recorded as.
 
     Returns:
-        Verdicts by their status, and the pages that there is no text of to sign.
+        Verdicts; bad are pages that there is no text of to sign.
 
     Raises:
         SchemeError: the schemes differ, and the export has no texts.
@@ -121,18 +132,17 @@ def decide_export(
     if scheme is None:
         _print_schemes(store, header)
     store.require(rules)
-    counts: Counter[str] = Counter()
-    problems = Problems()
+    imported = Imported()
     with _recorded(store, *run_of) as run:
         for batch in batches(checked(records), _PAGES_PER_TRANSACTION):
             if batch[0].kind == "review":
                 take_reviews(session, batch, rules)
             elif batch[0].kind == "page":
-                kept = [one for one in batch if scheme or not _lacks_text(one, problems)]
+                kept = [record for record in batch if scheme or _has_text(record, imported)]
                 verdicts = store.check([_page(one, scheme) for one in kept], rules=rules, run=run)
                 _keep_first_seen(session, kept, verdicts)
-                counts.update(verdict.status for verdict in verdicts)
-    return counts, problems
+                imported.add_verdicts(verdicts)
+    return imported
 
 
 def _keep_first_seen(session: Session, kept: list[Record], verdicts: list[Verdict]) -> None:
@@ -154,7 +164,7 @@ def decide_feed(
     *,
     spider: str | None,
     show: Show,
-) -> tuple[Counter[str], Problems]:
+) -> Imported:
     """Decide the pages of an old crawl's items, in their order.
 
     Args:
@@ -166,10 +176,9 @@ def decide_feed(
         show: is told how many pages are done.
 
     Returns:
-        Verdicts by their status, and the lines without a page.
+        Verdicts; bad are lines without a page.
     """
-    counts: Counter[str] = Counter()
-    problems = Problems()
+    imported = Imported()
     show("import", 0, None)
     scheme = _scheme_of(url, settings)
     extractor = PageExtractor(
@@ -178,19 +187,18 @@ def decide_feed(
         settings.max_bytes,
         worker_memory=settings.worker_memory,
     )
-    items = _items(lines, fields, partial(settings.scope_of, spider=spider or ""), problems)
+    items = _items(lines, fields, partial(settings.scope_of, spider=spider or ""), imported)
     with closing(_feed_batches(items, extractor, settings)) as found:
         first = next(found, None)
         if first is None:
-            return counts, problems
+            return imported
         with Store.open(url, scheme=scheme, rules=settings.rules) as store:
             store.require(settings.rules)
             with _recorded(store, "import", settings.for_run()) as run:
                 for batch in chain([first], found):
-                    verdicts = store.check(batch, rules=settings.rules, run=run)
-                    counts.update(verdict.status for verdict in verdicts)
-                    show("import", counts.total(), None)
-    return counts, problems
+                    imported.add_verdicts(store.check(batch, rules=settings.rules, run=run))
+                    show("import", imported.counts.total(), None)
+    return imported
 
 
 def _scheme_of(url: str, settings: DedupSettings) -> Scheme:
@@ -212,11 +220,11 @@ def _print_schemes(store: Store, header: Header) -> None:
     print_lines(f"{ids}: its pages are signed anew from their texts", error=True)
 
 
-def _lacks_text(record: Record, problems: Problems) -> bool:
+def _has_text(record: Record, imported: Imported) -> bool:
     if record.fields.get("text") is not None:
-        return False
-    problems.add_line(record.where, "no text to sign anew")
-    return True
+        return True
+    imported.add_problem(record.where, "no text to sign anew")
+    return False
 
 
 def _page(record: Record, scheme: str | None) -> Page:
@@ -276,7 +284,7 @@ async def _extract(pool: ExtractionPool, items: list[tuple[Page, Fetched]]) -> l
 
 
 def _items(
-    lines: Iterable[Line], fields: Fields, scope_of: Callable[[str], str], problems: Problems
+    lines: Iterable[Line], fields: Fields, scope_of: Callable[[str], str], imported: Imported
 ) -> Iterator[tuple[Page, Fetched]]:
     """Yield the pages of items, each with what its text is to be extracted from."""
     for line in lines:
@@ -285,7 +293,7 @@ def _items(
                 raise BadRowError(line.problem)
             yield _item(line.values, fields, scope_of)
         except BadRowError as error:
-            problems.add_line(f"line {line.number:,}", str(error))
+            imported.add_problem(f"line {line.number:,}", str(error))
 
 
 def _item(

@@ -62,8 +62,7 @@ def put_into_store(
     header = Header.from_record(next(records))
     if signed.first or restore(session, header, records) is None:
         as_run = "bulk", options.as_dict()
-        counts, _ = decide_export(session, options.rules, header, records, as_run)
-        return counts
+        return decide_export(session, options.rules, header, records, as_run).counts
     return _counted(decided[_stored(signed, decided)])
 
 

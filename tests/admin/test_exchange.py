@@ -312,9 +312,9 @@ def decided(store: Store, records: Iterable[Record], rules: Rules | None = None)
     first, *others = records
     header, session = Header.from_record(first), session_of(store)
     assert restore(session, header, others) is None
-    counts, problems = decide_export(session, rules or Rules(), header, others, ("import", {}))
-    assert problems.number == 0
-    return counts
+    imported = decide_export(session, rules or Rules(), header, others, ("import", {}))
+    assert imported.bad == 0
+    return imported.counts
 
 
 def test_times_of_a_page_only_widen(store: Store, target: Path) -> None:

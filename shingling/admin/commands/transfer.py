@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Iterable, Iterator
 
-    from shingling.admin.importing import Problems
+    from shingling.admin.importing import Imported
     from shingling.admin.records import Record
     from shingling.console.options import CommandOptions
     from shingling.console.progress import Show
@@ -115,10 +115,10 @@ def _import_store(options: CommandOptions, records: Iterator[Record]) -> int:
         if restored is None:
             settings = options.settings
             as_run = "import", settings.for_run()
-            counts, problems = decide_export(session, settings.rules, header, watched, as_run)
+            imported = decide_export(session, settings.rules, header, watched, as_run)
     if restored is not None:
         return _print_restored(options, restored)
-    status = _print_counts(options, counts, problems)
+    status = _print_counts(options, imported)
     if not options.json:
         print_lines(
             "only pages and reviews are taken in: the store keeps its own runs, rules and templates"
@@ -146,10 +146,10 @@ def _import_feed(options: CommandOptions, lines: Iterable[Line]) -> int:
     )
     url = chosen_url(options)
     with progress_bar("pages", seconds_between_lines=options.every, announced=False) as show:
-        counts, problems = decide_feed(
+        imported = decide_feed(
             url, options.settings, fields, lines, spider=options.spider, show=show
         )
-    return _print_counts(options, counts, problems)
+    return _print_counts(options, imported)
 
 
 def _print_restored(options: CommandOptions, restored: Counter[str]) -> int:
@@ -160,10 +160,11 @@ def _print_restored(options: CommandOptions, restored: Counter[str]) -> int:
     return print_result(options, {"restored": True, **numbers}, line)
 
 
-def _print_counts(options: CommandOptions, counts: Counter[str], problems: Problems) -> int:
+def _print_counts(options: CommandOptions, imported: Imported) -> int:
     from shingling.store import STATUSES
 
-    pages, bad = counts.total(), problems.number
+    counts, bad, problems = imported.counts, imported.bad, imported.problems
+    pages = counts.total()
     removed = counts["exact"] + counts["near"]
     shares = {status: counts[status] / max(pages, 1) for status in STATUSES}
     if options.json:
@@ -178,14 +179,14 @@ def _print_counts(options: CommandOptions, counts: Counter[str], problems: Probl
                 **{status: counts[status] for status in STATUSES},
                 "shares": {status: round(share, 4) for status, share in shares.items()},
                 "wrong": bad,
-                "problems": [{"where": at, "problem": what} for at, what in problems.first],
+                "problems": [{"where": at, "problem": what} for at, what in problems],
             }
         )
     else:
-        for at, what in problems.first:
+        for at, what in problems:
             print_lines(f"{at}: {what}", error=True)
-        if bad > len(problems.first):
-            print_lines(f"… and {bad - len(problems.first):,} more", error=True)
+        if bad > len(problems):
+            print_lines(f"… and {bad - len(problems):,} more", error=True)
         by_status = [
             f"{counts[status]:,} {status} ({share:.1%})"
             for status, share in shares.items()
