@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shingling.bulk.options import keeps_order
-from shingling.bulk.pairs import KeyJoin, Measures, Pairs, decide, keys_of
+from shingling.bulk.pairs import KeyJoin, Pairs, decide, keys_of
 from shingling.bulk.signed_rows import (
     DECISION,
     EXACT,
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from shingling.arrays import Fingerprints, Flags, Hashes, Integers, Numbers, Records
     from shingling.bulk.options import Options
     from shingling.bulk.signed_rows import SignedRows
+    from shingling.similarity import Overlap
 
 _FINGERPRINTS_BYTES = 1 << 26  # remembered
 _HIGH_HALF = np.uint64(0xFFFFFFFF << 32)  # of a key
@@ -239,13 +240,13 @@ class _Comparison:
         )
         return Pairs.unmeasured(rows[worth], others[worth], equal[worth])
 
-    def measure(self, row: int, other: int) -> Measures:
+    def measure(self, row: int, other: int) -> Overlap:
         """Measure what the texts of two rows have in common."""
         both = overlap(self._fingerprints(row), self._fingerprints(other))
-        if not self.match_rule.min_resemblance:
-            first, second = self.signed.text(row), self.signed.text(other)
-            both = unless_forged(both, first, second, self.options.scheme)
-        return Measures(both.resemblance, both.containment)
+        if self.match_rule.min_resemblance:
+            return both
+        first, second = self.signed.text(row), self.signed.text(other)
+        return unless_forged(both, first, second, self.options.scheme)
 
     def _fingerprints(self, row: int) -> Fingerprints:
         known = self._recent.get(row)

@@ -191,8 +191,8 @@ def _columns_of(rows: Iterable[dict[str, Any]]) -> dict[str, str]:
     columns = {}
     for name, found in types.items():
         kinds = found - {type(None)}
-        fitting = [column for column, taken in _COLUMN_TYPES.items() if kinds <= taken]
-        columns[name] = fitting[0] if fitting else "json"
+        fitting = (column for column, taken in _COLUMN_TYPES.items() if kinds <= taken)
+        columns[name] = next(fitting, "json")
     return columns
 
 

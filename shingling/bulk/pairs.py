@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from shingling.arrays import Flags, Floats, Hashes, Integers, Numbers
     from shingling.bulk.options import Options
+    from shingling.similarity import Overlap
     from shingling.similarity.match_rule import MatchRule
     from shingling.sketch import Banding, Halves
 
@@ -42,11 +43,10 @@ _MAX_PASSES = 20  # over keys with many rows: they change less with each
 _MAX_PAIRS_COMPARED = 1 << 16  # at once
 
 
-class Measures(NamedTuple):
+class _Measured(NamedTuple):
     """What two texts have in common."""
 
     resemblance: float
-    containment: float
 
 
 class Pairs(NamedTuple):
@@ -164,7 +164,7 @@ def decide(
     queries: Flags,
     find: Find,
     match_rule: MatchRule,
-    measure: Callable[[int, int], Measures] | None = None,
+    measure: Callable[[int, int], Overlap] | None = None,
 ) -> Pairs:
     """Decide near-duplicates in the order of the rows, as a store would.
 
@@ -196,7 +196,7 @@ def _choose(
     pairs: Pairs,
     rows: int,
     match_rule: MatchRule,
-    measure: Callable[[int, int], Measures] | None,
+    measure: Callable[[int, int], Overlap] | None,
 ) -> Pairs:
     """Choose the originals of rows among their pairs; note what is measured."""
     removed = bytearray(rows)
@@ -208,12 +208,13 @@ def _choose(
         estimates = (pairs.equal[start:stop] / FUNCTIONS).tolist()
         originals = [one for one in enumerate(estimates) if not removed[others[one[0]]]]
 
-        def measured(at: int) -> Measures:
+        def measured(at: int) -> _Measured:
             place = start + at  # noqa: B023 (it is called at once)
             if measure is not None and np.isnan(pairs.resemblance[place]):
                 both = measure(row, others[at])  # noqa: B023
-                pairs.resemblance[place], pairs.containment[place] = both
-            return Measures(float(pairs.resemblance[place]), float(pairs.containment[place]))
+                pairs.resemblance[place] = both.resemblance
+                pairs.containment[place] = both.containment
+            return _Measured(float(pairs.resemblance[place]))
 
         best = match_rule.best(originals[:MAX_CANDIDATES_MEASURED], others, measured)
         if best is not None:

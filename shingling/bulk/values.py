@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from shingling.bulk.inputs.payloads import StreamedLines
 from shingling.bulk.inputs.sources import Source
 from shingling.errors import BulkError
-from shingling.files.json_values import json_values, to_json
+from shingling.files.json_values import json_value, to_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -66,4 +66,4 @@ def _staying(rows: Sequence[Any], run: Callable[[Source, Path], object]) -> list
 def _line(row: Any) -> bytes:
     if not isinstance(row, Mapping):
         raise BulkError(f"a row is a {type(row).__name__}, not a dict")
-    return to_json(json_values({str(name): value for name, value in row.items()}))
+    return to_json(json_value(dict(row)))

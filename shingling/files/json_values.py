@@ -11,13 +11,11 @@ from decimal import Decimal
 from typing import Any
 
 
-def json_values(values: dict[str, Any]) -> dict[str, Any]:
-    """Fields of a row as JSON has them: times in ISO 8601, bytes as text or base64."""
-    return {name: json_value(value) for name, value in values.items()}
-
-
 def json_value(value: Any) -> Any:
-    """Value as JSON has it; objects of this package by their `as_dict`."""
+    """Value as JSON has it: times in ISO 8601, bytes as text or base64.
+
+    Objects of this package are written by their `as_dict`.
+    """
     if value is None or isinstance(value, (str, bool, int, float)):
         return value
     as_dict = getattr(value, "as_dict", None) or getattr(value, "_asdict", None)

@@ -13,13 +13,15 @@ from w3lib.encoding import http_content_type_encoding
 
 from shingling.extraction.html import decode
 from shingling.extraction.pages import Fetched
-from shingling.files.json_values import json_values
+from shingling.files.json_values import json_value
 from shingling.files.lines import AFTER_OBJECT, BOM, json_object, limited_lines, too_long
-from shingling.files.pages import SavedPage, SkippedPage
+from shingling.files.pages import SkippedPage
 from shingling.text import plain_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from shingling.files.pages import Entry
 
 
 class RawRow(NamedTuple):
@@ -114,7 +116,7 @@ class Pages(NamedTuple):
         text_field, id_field: fields that texts are put into, and their names.
     """
 
-    pages: Sequence[SavedPage | SkippedPage]
+    pages: Sequence[Entry]
     text_field: str
     id_field: str
 
@@ -146,7 +148,7 @@ def broken(reason: str) -> Values:
 def _arrow_rows(batch: Any) -> list[dict[str, Any] | str]:
     """Fields of each row, or what is wrong with it: a time beyond all years, no UTF-8."""
     try:
-        return [json_values(values) for values in batch.to_pylist()]
+        return [json_value(values) for values in batch.to_pylist()]
     except (ValueError, OverflowError) as error:
         if batch.num_rows == 1:
             return [f"a value cannot be read: {plain_line(str(error))}"]

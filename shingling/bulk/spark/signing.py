@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from shingling.bulk.options import place_of_row
 from shingling.bulk.signing import id_of_row, sign_text, without_text
 from shingling.bulk.spark.batches import of_rows
-from shingling.files.json_values import json_values
+from shingling.files.json_values import json_value
 from shingling.store.ids import BadRowError
 from shingling.store.schema.rows import LITTLE_ENDIAN, SIGNED as SIGNED_NUMBER
 
@@ -42,7 +42,7 @@ def _signed(row: dict[str, Any], options: Options) -> tuple[Any, ...]:
     """Sign a row: id, name, reason, place in the order, words, text hash, SimHash and minima."""
     row_id, name = None, row["place"]
     try:
-        values = json_values(row["values"])
+        values = json_value(row["values"])
         row_id = id_of_row(values, options)
         name = row_id or name
         if name is None:
