@@ -19,7 +19,6 @@ from shingling.files.tables import csv_lines, is_csv
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator
-    from contextlib import AbstractContextManager
 
 # A field of each kind of record, which items of a feed do not have together with `record`.
 _FIELDS_OF_RECORDS = {"format", "settings", "same", "minima", "blocks", "pages"}
@@ -83,7 +82,8 @@ def read_lines(name: str) -> Generator[Line]:
     read = csv_lines if is_csv(name) else json_lines
     before = 0  # lines of the files before
     for path in sorted(Path(name).glob("part-*")) or [Path(name)]:
-        with _opened(path) as raw, unpacked(raw) as file:
+        opened = nullcontext(sys.stdin.buffer) if path.name == "-" else path.open("rb")
+        with opened as raw, unpacked(raw) as file:
             number = before
             try:
                 for line in read(file):
@@ -92,10 +92,6 @@ def read_lines(name: str) -> Generator[Line]:
             except reading_errors() as error:
                 raise RecordError(f"the file cannot be read to its end: {error}") from error
             before = number
-
-
-def _opened(path: Path) -> AbstractContextManager[IO[bytes]]:
-    return nullcontext(sys.stdin.buffer) if path.name == "-" else path.open("rb")
 
 
 def records_in(lines: Iterable[Line]) -> Iterator[Record]:
@@ -124,8 +120,7 @@ def is_record(line: Line) -> bool:
 
 def write_records(records: Iterable[Record], file: IO[bytes]) -> None:
     """Write records, a JSON object a line."""
-    for line in json_lines_of(records):
-        file.write(line + b"\n")
+    file.writelines(line + b"\n" for line in json_lines_of(records))
 
 
 def json_lines_of(records: Iterable[Record]) -> Iterator[bytes]:

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from shingling.arrays import Integers
     from shingling.rules.rules import Rules
     from shingling.sketch import Scheme
     from shingling.store.model import IndexShape
@@ -256,7 +255,8 @@ def _decide_all(
     """Decide all pages in temporary tables, which are made."""
     _require_texts(connection, after.index, scheme, after.scheme)
     temporary.create_all(connection, checkfirst=False)
-    order = _order(connection)
+    streamed = connection.scalars(_ORDER, execution_options={"yield_per": _IDS_READ_AT_ONCE})
+    order = np.fromiter(streamed, np.int64)
     show(0, len(order))
     for start in range(0, len(order), _PAGES_AT_ONCE):
         rows = _read(connection, order[start : start + _PAGES_AT_ONCE].tolist())
@@ -278,12 +278,6 @@ def _require_texts(connection: Connection, index: Index, before: Scheme, after: 
             f"{counted(missing, 'page')} stored without text (DEDUP_STORE_TEXT): all texts are"
             " needed to sign them under another scheme"
         )
-
-
-def _order(connection: Connection) -> Integers:
-    """Ids of all pages, in the order in which they were first seen."""
-    ids = connection.scalars(_ORDER, execution_options={"yield_per": _IDS_READ_AT_ONCE})
-    return np.fromiter(ids, np.int64)
 
 
 def _read(connection: Connection, ids: Sequence[int]) -> list[Row]:

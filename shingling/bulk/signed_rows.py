@@ -121,11 +121,11 @@ class SignedPart:
         else:
             offset, length = place
         hashes = signature.text_hash, id_hash, signature.simhash
-        input_number = 0  # `RowsWriter` knows it
         places = line, offset, length, len(name), len(self.ids)
+        source = 0  # `RowsWriter` knows it
         self.minima += signature.minima.astype("<u4", copy=False).tobytes()
         self.ids += name
-        self.rows += _PACKED_ROW.pack(*hashes, signature.words, input_number, *places, order)
+        self.rows += _PACKED_ROW.pack(*hashes, signature.words, source, *places, order)
 
 
 def _band(number: int) -> str:

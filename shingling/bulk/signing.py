@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import mmap
 import queue
-import struct
 import threading
 from collections import Counter, deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from shingling.bulk.options import Progress, place_of_row
 from shingling.bulk.signed_rows import SignedPart
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_PLACE = struct.Struct("<q")  # of a row, as a worker notes it in its file
 _PARTS_AHEAD = 3  # of each worker, that it has signed or is to sign
 _NO_ROWS = "there are no rows in it"
 _MAX_FIELDS_SHOWN = 20
@@ -193,8 +192,7 @@ class _Lane:
 
     def __init__(self, options: Options, row_file: Path) -> None:
         self._signer = Signer(options, row_file)
-        self._row_file = row_file
-        self._row_file.unlink(missing_ok=True)  # a worker of a killed run may still note rows
+        row_file.unlink(missing_ok=True)  # a worker of a killed run may still note rows
         self._lock = threading.Lock()  # one thread starts the worker, another one may kill it
         self._worker: Worker | None = None
         self._is_killed = False
@@ -255,11 +253,10 @@ class _Lane:
             self._worker.end()
 
     def _row(self) -> int:
-        row: int = _PLACE.unpack(self._row_file.read_bytes())[0]
-        return row
+        return int(np.fromfile(self._signer.row_file, np.int64)[0])
 
     def _write_row(self, row: int) -> None:
-        self._row_file.write_bytes(_PLACE.pack(row))
+        self._signer.row_file.write_bytes(np.int64(row).tobytes())
 
 
 @dataclass(frozen=True)
@@ -284,9 +281,8 @@ class Signer:
         """Make a worker process ready, which notes each row in the file."""
         limit_memory(self.options.worker_memory)
         sign("", self.options.scheme)  # makes tables, which no row is to be late for
-        with self.row_file.open("r+b") as file:
-            shared = mmap.mmap(file.fileno(), _PLACE.size)
-        return partial(self.sign, note=partial(_PLACE.pack_into, shared, 0))
+        shared = np.memmap(self.row_file, np.int64, "r+")
+        return partial(self.sign, note=partial(shared.__setitem__, 0))
 
     def sign(self, task: Task, note: Callable[[int], None]) -> SignedPart:
         """Sign a part of an input.

@@ -12,12 +12,8 @@ from shingling.text import plain_line
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-_SCHEMES = ("mongodb://", "mongodb+srv://")
-
-
-def is_mongo_url(name: str) -> bool:
-    """Whether an input is a URL of MongoDB."""
-    return name.startswith(_SCHEMES)
+MONGO_SCHEMES = ("mongodb://", "mongodb+srv://")
+"""What URLs of MongoDB begin with."""
 
 
 def mongo_lines(url: str, query: str | None) -> tuple[str, Callable[[], Iterator[bytes]]]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, TypeAlias, TypeVar
 
-from shingling.bulk.inputs.mongo import is_mongo_url, mongo_lines
+from shingling.bulk.inputs.mongo import MONGO_SCHEMES, mongo_lines
 from shingling.bulk.inputs.payloads import (
     ArrowRows,
     FileLines,
@@ -123,7 +123,7 @@ def _source(name: str, options: Options) -> Source:
         if form not in ("jsonl", "csv"):
             raise BulkError(f"standard input is read as jsonl or csv, not as {form}")
         return Source("-", lambda: _stream(sys.stdin.buffer, form, options))
-    if is_mongo_url(name):
+    if name.startswith(MONGO_SCHEMES):
         shown, documents = mongo_lines(name, options.query)
         return Source(shown, lambda: _documents(documents(), options))
     if "://" in name and not Path(name).exists():
