@@ -22,11 +22,6 @@ def whole_number(low: int, high: int) -> Check:
     return lambda value: type(value) is int and low <= value <= high, "a whole number in its range"
 
 
-def number_of_bytes(number: int) -> Check:
-    """Accept so many bytes."""
-    return lambda value: type(value) is bytes and len(value) == number, f"{number} bytes"
-
-
 def one_of(*accepted: str) -> Check:
     """Accept one of some strings."""
     return lambda value: value in accepted, f"one of {', '.join(accepted)}"
@@ -57,7 +52,9 @@ def values_of(kind: type[dict[Any, Any] | list[Any]], check: Check) -> Check:
 def of_column(field: PageField) -> Check:
     """Accept what the column of a page takes."""
     length = getattr(field.sql, "length", None)
-    check = number_of_bytes(length) if length else _OF_TYPES[field.sql.python_type]
+    check = _OF_TYPES[field.sql.python_type]
+    if length:
+        check = lambda value: type(value) is bytes and len(value) == length, f"{length} bytes"
     return or_none(check) if field.nullable else check
 
 

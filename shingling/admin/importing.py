@@ -317,7 +317,7 @@ def _item(
         seconds = _seconds(moment)
         if seconds is None:
             raise BadRowError(f"{fields.time} is no time in ISO 8601 or seconds since 1970")
-    title, language = (_string(values.get(name)) for name in ("title", "language"))
+    title, language = (string_or_none(values.get(name)) for name in ("title", "language"))
     page = Page(url, title=title, language=language, scope=scope_of(url), fetched=seconds)
     return page, fetched
 
@@ -329,5 +329,6 @@ def _seconds(value: Any) -> float | None:
     return seconds if is_possible else None
 
 
-def _string(value: Any) -> str | None:
+def string_or_none(value: Any) -> str | None:
+    """Take a string that is not empty; None instead of anything else."""
     return value if isinstance(value, str) and value else None

@@ -146,8 +146,7 @@ def find_reviews(connection: Connection, url: str | None) -> Iterator[Review]:
         key = url_key(safe_url(url))
         query = query.where(or_(reviews.c.a_key == key, reviews.c.b_key == key))
     ordered = query.order_by(reviews.c.created.desc(), reviews.c.a_url, reviews.c.b_url)
-    found = map(_review, connection.execute(ordered).mappings())
-    yield from (review for review in found if review is not None)
+    yield from filter(None, map(_review, connection.execute(ordered).mappings()))
 
 
 def _review(row: RowMapping) -> Review | None:

@@ -110,12 +110,10 @@ def _decide_in_order(
     decided["state"][repeated_id] = REPEATED_ID
     decided[: len(known)] = known
     rows = near.rows
-    for name, values in zip(
-        DECISION.names or (),
-        (NEAR, near.others, near.resemblance, near.containment),
-        strict=True,
-    ):
-        decided[name][rows] = values
+    decided["state"][rows] = NEAR
+    decided["original"][rows] = near.others
+    decided["resemblance"][rows] = near.resemblance
+    decided["containment"][rows] = near.containment
     # A row with the text of an earlier one has the original of that row, or that row.
     rows = np.flatnonzero(same_text != NO_ROW)
     firsts = same_text[rows]

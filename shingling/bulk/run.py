@@ -25,7 +25,6 @@ from shingling.bulk.storing import put_into_store
 from shingling.bulk.values import kept_values
 from shingling.console.files import written_whole
 from shingling.errors import BulkError
-from shingling.sketch.banding import Banding
 from shingling.text import plain_line
 from shingling.text.canonical import WordsLeft
 
@@ -190,9 +189,7 @@ class _Run:
         began = time.monotonic()
         options, sources, known = self.options, self.sources, len(self.known.sources)
         if not self._mark.exists():
-            keys = keys_of(options)
-            banding = keys if isinstance(keys, Banding) else None
-            writer = RowsWriter(self.work / "signed", banding)
+            writer = RowsWriter(self.work / "signed", keys_of(options))
             self.known.sign(writer, options.fields.text)
             sign_all(sources, options, writer, self.work, self.progress, known)
             # What comes out of a pipe or a database may be other rows the next time.

@@ -26,7 +26,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from shingling.errors import BulkError
-from shingling.sketch import FUNCTIONS
+from shingling.sketch import FUNCTIONS, Banding
 from shingling.text import clean
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from shingling.arrays import Hashes, Integers, Minima, Records
     from shingling.bulk.inputs.sources import Source
-    from shingling.sketch import Banding, Signature
+    from shingling.sketch import Halves, Signature
 
 
 ROW_RECORD = np.dtype(
@@ -137,15 +137,15 @@ class RowsWriter:
 
     Args:
         folder: is made anew.
-        banding: makes the keys of minima; None makes none.
+        keys: what rows share keys of; those of minima are written.
 
     Raises:
         OSError: the disk is full, or the like.
     """
 
-    def __init__(self, folder: Path, banding: Banding | None) -> None:
+    def __init__(self, folder: Path, keys: Banding | Halves | None) -> None:
         self._folder = folder
-        self._banding = banding
+        self._keys = keys
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
         self.rows = 0
@@ -176,9 +176,9 @@ class RowsWriter:
             "lines": signed.own,
             "bad": b"".join(b"%s\n" % json.dumps([source, *one]).encode() for one in bad),
         }
-        if self._banding is not None:
+        if isinstance(self._keys, Banding):
             minima = np.frombuffer(signed.minima, "<u4").reshape(-1, FUNCTIONS)
-            for band, keys in enumerate(self._banding.keys(minima).T):
+            for band, keys in enumerate(self._keys.keys(minima).T):
                 contents[_band(band)] = keys.tobytes()
         for name, content in contents.items():
             with (self._folder / name).open("ab") as file:

@@ -23,11 +23,7 @@ from shingling.errors import BulkError
 from shingling.extraction.extractors import find_extractor
 from shingling.extraction.limits import limit_memory
 from shingling.extraction.pages import Fetched, PageExtractor
-from shingling.extraction.processes import (
-    Worker,
-    WorkerDiedError,
-    WorkerTimeoutError,
-)
+from shingling.extraction.processes import Worker, WorkerDiedError, WorkerTimeoutError
 from shingling.files.json_values import to_json
 from shingling.sketch import sign
 from shingling.store.ids import USUAL_ID_FIELDS, BadRowError, id_of

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shingling.admin.importing import decide_export
+from shingling.admin.importing import decide_export, string_or_none
 from shingling.admin.records import Header
 from shingling.admin.signed_pages import SignedPage, end_record, first_records, page_record
 from shingling.admin.transfer import restore
@@ -115,10 +115,6 @@ def _pages(
     ):
         state, original, resemblance, containment = decision
         values = json.loads(line) if line else {}
-        title, language = (
-            value if isinstance(value := values.get(name), str) and value else None
-            for name in ("title", "language")
-        )
         yield SignedPage(
             id=row + 1,
             status=STATUSES.get(state, "new"),
@@ -132,8 +128,8 @@ def _pages(
             original=head,
             resemblance=resemblance,
             containment=containment,
-            title=title,
-            language=language,
+            title=string_or_none(values.get("title")),
+            language=string_or_none(values.get("language")),
         )
 
 

@@ -164,10 +164,7 @@ def json_lines(file: IO[bytes], max_bytes: int = MAX_LINE_BYTES) -> Iterator[Lin
         max_bytes: of a line; longer ones are not held in memory.
     """
     for number, (line, _) in enumerate(json_items(file, max_bytes), start=1):
-        if line is None:
-            yield Line(number, {}, too_long(max_bytes))
-            continue
-        values = json_object(line)
+        values = too_long(max_bytes) if line is None else json_object(line)
         if values != "":
             yield Line(number, {}, values) if isinstance(values, str) else Line(number, values)
 

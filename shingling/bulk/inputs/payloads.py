@@ -131,18 +131,13 @@ class Pages(NamedTuple):
                 name, text = page.name_field or self.id_field, decode(page.body)
                 yield RawRow(number, {name: page.url, self.text_field: text, **values})
                 continue
-            encoding = http_content_type_encoding(page.content_type) if page.content_type else None
+            encoding = http_content_type_encoding(page.content_type)
             fetched = Fetched(page.body, is_html=True, url=page.url, encoding=encoding)
             yield RawRow(number, {"url": page.url, **values}, page=fetched)
 
 
 Payload: TypeAlias = FileLines | StreamedLines | Values | ArrowRows | Pages
 """A part of an input; `rows` yields its rows and empty lines."""
-
-
-def broken(reason: str) -> Values:
-    """Make the part with which an input breaks off: a bad row after the last one that was read."""
-    return Values([(1, f"cannot be read any further: {plain_line(reason)}")])
 
 
 def _arrow_rows(batch: Any) -> list[dict[str, Any] | str]:

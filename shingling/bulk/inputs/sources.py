@@ -16,7 +16,6 @@ from shingling.bulk.inputs.payloads import (
     Payload,
     StreamedLines,
     Values,
-    broken,
 )
 from shingling.errors import BulkError, require
 from shingling.files.archives import (
@@ -84,7 +83,7 @@ class Source:
     file: str | None = None
 
     def parts(self) -> _Parts:
-        """Yield the parts; an input that breaks off ends with a `broken` part.
+        """Yield the parts; an input that breaks off ends with a bad row.
 
         Raises:
             BulkError: a file cannot be opened.
@@ -95,7 +94,7 @@ class Source:
             if isinstance(error, OSError) and error.filename is not None:
                 raise BulkError(f"{plain_line(self.name)}: {error.strerror}") from error
             reason = error.__cause__ if isinstance(error, ArchiveError) else error
-            yield broken(str(reason)), 0
+            yield Values([(1, f"cannot be read any further: {plain_line(str(reason))}")]), 0
 
 
 def sources_of(inputs: Iterable[str], options: Options) -> list[Source]:
