@@ -80,8 +80,8 @@ class Output:
             BulkError: Parquet cannot hold a value.
         """
         names = [STORE_FILE, *(f"{name}.{form}" for name, form in product(_FILES, OUTPUT_FORMATS))]
-        for file in (*map(self.out.joinpath, names), *self.out.glob(LEFT_OVER)):  # of another run
-            file.unlink(missing_ok=True)
+        for path in (*map(self.out.joinpath, names), *self.out.glob(LEFT_OVER)):  # of another run
+            path.unlink(missing_ok=True)
         form = self.options.output
         summary = Summary()
         self._save("bad", "jsonl", self._bad(summary))

@@ -274,10 +274,11 @@ class SignedRows:
 
     def lines(self, records: Records) -> Iterator[bytes]:
         """Yield the rows of records as lines of JSON."""
+        stored = str(self._folder / "lines")
         for source, offset, length in records[["source", "offset", "length"]].tolist():
             file = self._sources[source].file
             if file is None or offset & IN_LINES:
-                yield self._read(str(self._folder / "lines"), offset & ~IN_LINES, length)
+                yield self._read(stored, offset & ~IN_LINES, length)
             else:
                 yield self._read(file, offset, length)
 
@@ -287,7 +288,9 @@ class SignedRows:
         Raises:
             BulkError: the file has changed since.
         """
-        records = self.records(row, row + 1)
+        size = ROW_RECORD.itemsize
+        record = self._read(str(self._folder / "rows"), row * size, size)
+        records = np.frombuffer(record, ROW_RECORD)
         [line] = self.lines(records)
         with suppress(ValueError, KeyError, TypeError):
             return clean(json.loads(line)[self._text_field])
