@@ -59,7 +59,7 @@ class Fields(NamedTuple):
     text: str
     html: str
     time: str | None
-    ids: tuple[str, ...] = ()
+    ids: tuple[str, ...]
 
 
 @dataclass

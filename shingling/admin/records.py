@@ -96,9 +96,13 @@ class Header:
 
     def record(self) -> Record:
         """First record of an export."""
-        fields = {name: getattr(self, name) for name in _OTHER_NAMES}
-        own = {"scheme": self.scheme.as_dict(), "index": self.index.columns()}
-        return Record("store", {"format": FORMAT, **own, **fields})
+        fields = {
+            "format": FORMAT,
+            "scheme": self.scheme.as_dict(),
+            "index": self.index.columns(),
+            **{name: getattr(self, name) for name in _OTHER_NAMES},
+        }
+        return Record("store", fields)
 
 
 def checked(records: Iterable[Record]) -> Iterator[Record]:

@@ -96,7 +96,7 @@ def _decide_in_order(
     compared &= words >= options.scheme.min_comparable_words
     match_rule = MatchRule.by(options.rules)
     near = Pairs.none()
-    if compared.any() and METHODS[options.rules.method].keys is not None:
+    if METHODS[options.rules.method].keys is not None:
         with_keys = np.flatnonzero(compared).astype(np.uint32)
         simhashes = signed.column("simhash")
         comparison = _Comparison(

@@ -84,10 +84,9 @@ class Output:
             path.unlink(missing_ok=True)
         form = self.options.output
         summary = Summary()
-        self._save("bad", "jsonl", self._bad(summary))
-        columns = {}
-        if form == "parquet":
-            columns = _columns_of(map(json.loads, self._kept(lambda _: None)))
+        self._save("bad", "jsonl", self._bad(summary), {})
+        rows = map(json.loads, self._kept(lambda _: None))
+        columns = _columns_of(rows) if form == "parquet" else {}
         self._save("kept", form, self._kept(report), columns)
         columns = _REMOVED_COLUMNS | ({"distance": "int64"} if self._tells_distance else {})
         self._save("removed", form, map(to_json, self._removed()), columns)
@@ -99,13 +98,11 @@ class Output:
                 write_records(records, file)
         return summary
 
-    def _save(
-        self, name: str, form: str, lines: Iterator[bytes], columns: dict[str, str] | None = None
-    ) -> None:
+    def _save(self, name: str, form: str, lines: Iterator[bytes], columns: dict[str, str]) -> None:
         """Write rows, which are lines of JSON."""
         with written_whole(self.out / f"{name}.{form}") as file:
             if form == "parquet":
-                _write_parquet(file, lines, columns or {})
+                _write_parquet(file, lines, columns)
             else:
                 file.writelines(line + b"\n" for line in lines)
 

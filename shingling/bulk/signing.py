@@ -317,19 +317,23 @@ class Signer:
         if isinstance(values, str):
             raise BadRowError(values)
         row_id = id_of_row(values, self.options)
-        place: tuple[int, int] | bytes = row.offset, row.length
         signature = sign_text(values, self.options)
+        can_be_read_again = signature is not None and row.length > 0
         if signature is None:
             values, signature = self._extract(row, values)
-            place = to_json(values)
-        elif not row.length:
-            place = to_json(values)
         name, id_hash = b"", bytes(16)
         if row_id is not None:
             name = row_id.encode()
             id_hash = hashlib.blake2b(name, digest_size=16).digest()
         order = place_of_row(values, self.options)
-        part.add_row(row.line, name, signature, place, id_hash, order)
+        part.add_row(
+            row.line,
+            name,
+            signature,
+            (row.offset, row.length) if can_be_read_again else to_json(values),
+            id_hash,
+            order,
+        )
 
     def _extract(self, row: RawRow, values: dict[str, Any]) -> tuple[dict[str, Any], Signature]:
         """Fields of a row of HTML with main text, title and language, and its signature."""
