@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from sqlalchemy import or_, select, text, update
 
-from shingling.console.output import counted
 from shingling.errors import BandingError, SchemeError
 from shingling.sketch import sign
 from shingling.store.decide.batch import Batch
@@ -275,8 +274,8 @@ def _require_texts(connection: Connection, index: Index, before: Scheme, after: 
         )
     if after != before and missing:
         raise SchemeError(
-            f"{counted(missing, 'page')} stored without text (DEDUP_STORE_TEXT): all texts are"
-            " needed to sign them under another scheme"
+            f"{missing:,} page{'' if missing == 1 else 's'} stored without text"
+            " (DEDUP_STORE_TEXT): all texts are needed to sign them under another scheme"
         )
 
 
