@@ -40,13 +40,15 @@ _CONTEXT_BIT = 1 << 31
 _MAX_REPLACED_CHARS = 16
 _USUAL_LONG_CHARS = "…ß½¼¾™"
 _JAMO_THAT_COMPOSE = [(0x1161, 0x1175), (0x11A8, 0x11C2)]  # with the syllable before them
+_ABOVE = 230  # combining class of the dot
 _COMPATIBILITY_HAN = range(0x2F800, 0x2FA20)
 
 # A character reference whose "&" may have been escaped again, any number of times.
 _REFERENCE = re.compile(r"&(?:(?:amp|#38|#x26);)*(#?[0-9a-z]{1,31});", re.ASCII | re.IGNORECASE)
 # Persian has a blank or a zero-width non-joiner between the parts of a word.
 _HALF_SPACE = re.compile("(?<=[\u0620-\u06ff])\u200c+")
-_DOTTED_I = re.compile("i\u0307+")  # what the Turkish capital becomes in lower case
+# What the Turkish capital becomes in lower case; other marks may come before the dot.
+_DOTTED_I = re.compile("i([^\\w\u0307]*)\u0307+")
 
 # Letters that are one to a reader, and not to Unicode: as in Lucene's ArabicNormalizer and
 # PersianNormalizer (alef maksura and Persian ya, Persian kaf, alef with wasla, teh marbuta and
@@ -169,8 +171,14 @@ def _casefold(text: str) -> str:
     """Text, bounded, in NFKC with its case folded; default-ignorable code points stay."""
     folded = nfkc(text).casefold()
     if "\N{COMBINING DOT ABOVE}" in folded:
-        folded = _DOTTED_I.sub("i", folded)
+        folded = _DOTTED_I.sub(_without_dot, folded)
     return unicodedata.normalize("NFKC", folded)
+
+
+def _without_dot(found: re.Match[str]) -> str:
+    """Take the dot from an i; canonical order may put other marks before the dot."""
+    is_dot_of_i = all(0 < unicodedata.combining(mark) < _ABOVE for mark in found[1])
+    return f"i{found[1]}" if is_dot_of_i else found[0]
 
 
 @cache

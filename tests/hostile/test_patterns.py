@@ -105,7 +105,7 @@ _USES: dict[str, Callable[[Any], Any]] = {
     "text.canonical._TAG_WITH_VALUES": canonical.remove_markup,
     "text.folding._REFERENCE": folding.resolved,
     "text.folding._HALF_SPACE": folding.resolved,
-    "text.folding._DOTTED_I": lambda text: folding._DOTTED_I.sub("i", text),
+    "text.folding._DOTTED_I": lambda text: folding._DOTTED_I.sub(folding._without_dot, text),
     "text.titles._NUMBERING": titles._NUMBERING.match,
     "text.titles._DIGIT": titles._DIGIT.search,
     "text.titles._SEPARATOR": lambda title: titles._SEPARATOR.split(" ".join(title.split())),

@@ -33,6 +33,13 @@ def _letter(char: str) -> str:
     return _ONE_LETTER.get(char, char)
 
 
+def _without_dot(found: re.Match[str]) -> str:
+    """Take the dot from an i; canonical order may put other marks before the dot."""
+    return (
+        f"i{found[1]}" if {*map(unicodedata.combining, found[1])} <= {*range(1, 230)} else found[0]
+    )
+
+
 def reference_fold(text: str) -> str:
     """Fold a text by the text of docs/explanation/algorithms.md, one character at a time."""
     text = re.sub(
@@ -45,6 +52,7 @@ def reference_fold(text: str) -> str:
     while text != before:
         before = text
         text = unicodedata.normalize("NFKC", text).casefold()
-        text = unicodedata.normalize("NFKC", re.sub("i\u0307+", "i", text))
+        text = re.sub("i([^\\w\u0307]*)\u0307+", _without_dot, text)
+        text = unicodedata.normalize("NFKC", text)
         text = "".join(map(_letter, text))
     return " ".join("".join(" " if char.isspace() else char for char in text).split())

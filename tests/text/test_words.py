@@ -60,6 +60,7 @@ _RULES = {
         ("The QUICK Fox", "the quick fox"),
         ("Straße STRASSE", "strasse strasse"),
         ("ΟΔΟΣ οδος", "οδοσ οδοσ"),
+        ("İ\u0327 i\u0307\u0327 i\u0327\u0307 i\u0301\u0307", "i\u0327 i\u0327 i\u0327 í\u0307"),
         ("Ёлка ЁЛКА", "ёлка ёлка"),
         ("ŒUVRE Žluťoučký", "œuvre žluťoučký"),
     ],

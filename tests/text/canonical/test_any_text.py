@@ -82,6 +82,7 @@ def test_any_text_has_words_without_white_space_and_always_the_same(
 @needs_all_packs
 @given(_ANY_TEXT, st.sampled_from([{}, *_WITHOUT_EFFECT]))
 @example("社\u0345 \u00b5", {"language": "xx", "lemmas": "simplemma"})
+@example("İ\u3099", {"language": "xx", "lemmas": "simplemma"})
 def test_options_without_effect_on_a_language_give_the_canonical_words(
     text: str, options: dict[str, Any]
 ) -> None:
