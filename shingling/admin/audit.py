@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from sqlalchemy import text
 
 from shingling.admin.reviews import find_reviews
-from shingling.rules.own_fields import said_otherwise
+from shingling.rules.own_fields import changed_fields
 from shingling.store.known import read_texts
 from shingling.store.queries import stored_pages
 from shingling.store.schema.tables import select_in
@@ -119,7 +119,7 @@ def _drops(
         signs = _signs(page, head)
         if page.status == "near" and numbers.get(row.id) != numbers.get(row.head):
             signs.append("other numbers or units")
-        if page.site != head.site and said_otherwise(page.packed_fields, head.packed_fields):
+        if page.site != head.site and changed_fields(page.packed_fields, head.packed_fields):
             signs.append("another site with other data")
         value = page.resemblance and round(page.resemblance, 4)
         found.append(Drop(page.url, page.title, head.url, head.title, value, tuple(signs)))

@@ -39,7 +39,7 @@ _SQLITE = b"SQLite format 3\0"
 _STATES = {status: state for state, status in STATUSES.items()}
 
 
-class Known(NamedTuple):
+class KnownRows(NamedTuple):
     """Rows that are known.
 
     Args:
@@ -78,7 +78,7 @@ class Known(NamedTuple):
         writer.write_known(np.array(decisions, DECISION))
 
 
-def known_rows(against: str | Path | None, options: Options) -> Known:
+def known_rows(against: str | Path | None, options: Options) -> KnownRows:
     """Find the rows that a run is to know.
 
     Args:
@@ -92,7 +92,7 @@ def known_rows(against: str | Path | None, options: Options) -> Known:
         RecordError: the file is no exported store of this release.
     """
     if against is None:
-        return Known()
+        return KnownRows()
     path = Path(against)
     kept = [*path.glob("kept*")] if path.is_dir() else []  # of another run
     for name in (STORE_FILE, STORE_FOLDER):
@@ -100,7 +100,7 @@ def known_rows(against: str | Path | None, options: Options) -> Known:
             return _exported(str(path / name), options)
     for name in ("kept.jsonl", "kept.parquet"):
         if path / name in kept:
-            return Known(sources_of([str(path / name)], options))
+            return KnownRows(sources_of([str(path / name)], options))
     if path.is_file():
         with path.open("rb") as file:
             start = file.read(len(_SQLITE))
@@ -110,7 +110,7 @@ def known_rows(against: str | Path | None, options: Options) -> Known:
             return _exported(str(path), options)
     elif _is_store_url(str(against)):
         return _stored(str(against), options)
-    return Known(sources_of([str(against)], options))
+    return KnownRows(sources_of([str(against)], options))
 
 
 def _is_store_url(against: str) -> bool:
@@ -120,14 +120,14 @@ def _is_store_url(against: str) -> bool:
         return False
 
 
-def _stored(url: str, options: Options) -> Known:
+def _stored(url: str, options: Options) -> KnownRows:
     with Session.open(url, scheme=options.scheme, create=False) as session:
-        return Known([_source(session.database.where)], partial(stored_pages, url))
+        return KnownRows([_source(session.database.where)], partial(stored_pages, url))
 
 
-def _exported(path: str, options: Options) -> Known:
+def _exported(path: str, options: Options) -> KnownRows:
     require_header(exported_header(path), path, options)
-    return Known([_source(path)], partial(exported_pages, path))
+    return KnownRows([_source(path)], partial(exported_pages, path))
 
 
 def require_header(header: Header, name: str, options: Options) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 
 from shingling.bulk.deciding import decide_rows
 from shingling.bulk.inputs.sources import sources_of
-from shingling.bulk.known import Known, known_rows
+from shingling.bulk.known import KnownRows, known_rows
 from shingling.bulk.options import Options, Progress, Summary
 from shingling.bulk.output import REPEATED_ID_REASON, Output
 from shingling.bulk.pairs import MAX_ROWS, keys_of
@@ -131,7 +131,7 @@ class _Run:
     out: Path
     options: Options
     sources: Sequence[Source]
-    known: Known
+    known: KnownRows
     store: Store | None
     progress: Callable[[Progress], None]
 

@@ -1,4 +1,4 @@
-"""The commands of `scrapy dedup`: those that rooms offer.
+"""The commands of `scrapy dedup`: those of this room and of the others.
 
 To run one, modules are imported until it is found; the help needs all of them. A module of commands
 imports what takes long where it is used.
@@ -14,7 +14,7 @@ from shingling.cli import commands as own
 from shingling.console.options import alike
 from shingling.console.subcommand import HelpGroup, Subcommand
 from shingling.errors import message_line
-from shingling.rooms import offered
+from shingling.rooms import hooks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
 def all_commands() -> dict[str, Subcommand]:
     """Every command by its name, in the order of the help."""
     order = [*HelpGroup]
-    commands = sorted(_offered(), key=lambda command: order.index(command.group))
+    commands = sorted(_commands_of_rooms(), key=lambda command: order.index(command.group))
     return {command.name: command for command in commands}
 
 
 def find_command(name: str) -> Subcommand | None:
     """Find a command: among those of this room, then in those of one room after the other."""
-    found = chain(own.COMMANDS, _offered())
+    found = chain(own.COMMANDS, _commands_of_rooms())
     return next((command for command in found if command.name == name), None)
 
 
-def _offered() -> Iterator[Subcommand]:
-    return chain.from_iterable(offered("COMMANDS", "commands"))
+def _commands_of_rooms() -> Iterator[Subcommand]:
+    return chain.from_iterable(hooks("COMMANDS", "commands"))
 
 
 class CommandAction(argparse._SubParsersAction):  # type: ignore[type-arg]  # generic in stubs only

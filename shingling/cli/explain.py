@@ -11,7 +11,7 @@ from rich.text import Text
 from shingling.console.output import print_lines
 from shingling.similarity import word_diff, written_words
 from shingling.sketch import sign
-from shingling.store.decided import Known, pair_decision
+from shingling.store.decided import PairMeasures, pair_decision
 from shingling.text import plain_line
 
 if TYPE_CHECKING:
@@ -53,10 +53,10 @@ class Explained(NamedTuple):
         other = b if page is a else a
         return cls(*texts, decision, store.differing_fields(page, other), are_stored=True)
 
-    def known(self, scheme: Scheme) -> Known:
+    def known(self, scheme: Scheme) -> PairMeasures:
         """Measure the texts."""
         signatures = (sign(self.a.whole, scheme), sign(self.b.whole, scheme))
-        return Known.of(self.a, self.b, signatures, scheme)
+        return PairMeasures.of(self.a, self.b, signatures, scheme)
 
     def as_dict(self, scheme: Scheme) -> dict[str, Any]:
         """Show what decided, what is known besides, and passages, as JSON."""

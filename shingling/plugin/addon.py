@@ -38,7 +38,7 @@ class Addon:
         )
         from shingling.plugin.pipeline import DedupPipeline
         from shingling.plugin.settings import DedupSettings
-        from shingling.rooms import offered
+        from shingling.rooms import hooks
 
         try:
             dedup = DedupSettings.from_settings(settings)
@@ -53,5 +53,5 @@ class Addon:
         settings.setdefault_in_component_priority_dict(
             "DOWNLOADER_MIDDLEWARES", BacklogMiddleware, BACKLOG_ORDER
         )
-        for update in offered("update_settings"):
+        for update in hooks("update_settings"):
             update(settings, dedup)

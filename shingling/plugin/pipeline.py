@@ -17,7 +17,7 @@ from shingling.plugin.middleware import current_source, is_parse_command
 from shingling.plugin.report import Report
 from shingling.plugin.settings import DedupSettings
 from shingling.plugin.waiting import UnderWay
-from shingling.rooms import offered
+from shingling.rooms import hooks
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -135,5 +135,5 @@ class DedupPipeline:
         except ShinglingError as error:
             logger.error("Dedup could not record the end of the run: %s", error)
         if not is_parse_command(self._crawler.spider):
-            for finish in offered("finish_crawl"):
+            for finish in hooks("finish_crawl"):
                 await asyncio.to_thread(finish, self._settings, self._crawler.spider)

@@ -20,7 +20,7 @@ from scrapy.utils.conf import closest_scrapy_cfg
 from shingling.errors import SettingsError, ShinglingError, StoreError, printable
 from shingling.extraction.extractors import BUILT_IN, find_extractor
 from shingling.extraction.limits import usable_cpus
-from shingling.rooms import offered
+from shingling.rooms import hooks
 from shingling.rules import (
     DEFAULT_EXTRACTOR,
     DEFAULT_METHOD,
@@ -164,7 +164,7 @@ class DedupSettings:
             if crawl and made.scheme_parameters:
                 _check_language(made.scheme)
             if crawl:
-                for check in offered("check_settings"):
+                for check in hooks("check_settings"):
                     check(made)
         except SettingsError:
             raise
@@ -175,7 +175,7 @@ class DedupSettings:
 
 def settings_of_rooms() -> dict[str, Setting]:
     """Every setting of a room, as `SETTINGS` has those of the core."""
-    return {name: one for settings in offered("settings") for name, one in settings().items()}
+    return {name: one for settings in hooks("settings") for name, one in settings().items()}
 
 
 def _read(name: str, settings: BaseSettings, setting: Setting) -> Any:

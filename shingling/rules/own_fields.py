@@ -150,7 +150,7 @@ def differing(
     return tuple(sorted(name for name in chosen if not _are_equal(name, mine, theirs)))
 
 
-def said_otherwise(
+def changed_fields(
     item: bytes | None, original: bytes | None, ignored: Collection[str] = ()
 ) -> tuple[str, ...]:
     """Names of the fields in which an item says something else than its original, on any site."""

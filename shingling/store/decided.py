@@ -59,8 +59,8 @@ class Value(NamedTuple):
     least: float | None = None
 
     @property
-    def asked(self) -> str:
-        """What was asked for: "at or above the threshold 0.5"; "" if that is not known."""
+    def requirement(self) -> str:
+        """What the value had to reach: "at or above the threshold 0.5"; "" if that is not known."""
         # A page whose group has lost its original may have been decided again by other rules.
         if self.least is None or self.value is None or self.value < self.least:
             return ""
@@ -69,7 +69,7 @@ class Value(NamedTuple):
 
     def __str__(self) -> str:
         said = "not measured" if self.value is None else f"{self.measure} {self.value:.3f}"
-        return ", ".join(filter(None, (said, self.asked)))
+        return ", ".join(filter(None, (said, self.requirement)))
 
 
 def deciding_value(page: StoredPage) -> Value:
@@ -197,7 +197,7 @@ def pair_decision(
     return None
 
 
-class Known(NamedTuple):
+class PairMeasures(NamedTuple):
     """What is known of two texts besides what decided.
 
     Args:
@@ -220,7 +220,7 @@ class Known(NamedTuple):
         b: SplitText | None,
         signatures: tuple[Signature, Signature],
         scheme: Scheme,
-    ) -> Known:
+    ) -> PairMeasures:
         """Measure two texts, and estimate by their signatures."""
         # To say what decided, nothing is measured.
         from shingling.similarity import distance, estimate, overlap

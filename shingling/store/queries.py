@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 
 ROWS_READ_AT_ONCE = 2000
 
-_original, _compared, _lead = (pages.alias(name) for name in ("original", "compared", "lead"))
+_original, _compared, _compared_original = (
+    pages.alias(name) for name in ("original", "compared", "compared_original")
+)
 SHOWN = (
     select(
         pages,
@@ -37,13 +39,17 @@ SHOWN = (
         pages.c.last_run_id.label("last_run"),
         _original.c.url.label("original"),
         _compared.c.url.label("compared_with"),
-        _lead.c.fields.label("lead_fields"),
-        _lead.c.site.label("lead_site"),
+        _compared_original.c.fields.label("compared_original_fields"),
+        _compared_original.c.site.label("compared_original_site"),
         rules.c.parameters.label("rules"),
     )
     .join_from(pages, _original, pages.c.original_id == _original.c.id, isouter=True)
     .join(_compared, pages.c.compared_id == _compared.c.id, isouter=True)
-    .join(_lead, func.coalesce(_compared.c.original_id, _compared.c.id) == _lead.c.id, isouter=True)
+    .join(
+        _compared_original,
+        func.coalesce(_compared.c.original_id, _compared.c.id) == _compared_original.c.id,
+        isouter=True,
+    )
     .join(rules, pages.c.rules_id == rules.c.id, isouter=True)
 )
 
@@ -72,12 +78,12 @@ def _stored_page(row: RowMapping) -> StoredPage:
         values[name] = from_seconds(values[name])
     decided = None if row["rules"] is None else _rules(row["rules"])
     names: tuple[str, ...] = ()
-    if row["reason"] == Reason.OTHER_FIELDS and row["lead_site"] is not None:
+    if row["reason"] == Reason.OTHER_FIELDS and row["compared_original_site"] is not None:
         by = decided or Rules()
         names = differing(
             row["fields"],
-            row["lead_fields"],
-            same_site=row["site"] == row["lead_site"],
+            row["compared_original_fields"],
+            same_site=row["site"] == row["compared_original_site"],
             names=by.fields,
             ignored=by.ignore_fields,
         )

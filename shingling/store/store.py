@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 from sqlalchemy import func, select, text
 
 from shingling.errors import StoreError, require_type
-from shingling.rooms import offered
-from shingling.rules.own_fields import said_otherwise
+from shingling.rooms import hooks
+from shingling.rules.own_fields import changed_fields
 from shingling.rules.reasons import Reason
 from shingling.rules.rules import Rules
 from shingling.store.backends import is_file_name, url_of_file
@@ -69,7 +69,7 @@ class Store:
     @cached_property
     def admin(self) -> StoreAdmin:
         """What removes pages, reviews pairs of pages, rebuilds and vacuums."""
-        (store_admin,) = offered("StoreAdmin", "store_admin")
+        (store_admin,) = hooks("StoreAdmin", "store_admin")
         admin: StoreAdmin = store_admin(self._session)
         return admin
 
@@ -338,7 +338,7 @@ class Store:
 
     def differing_fields(self, page: StoredPage, other: StoredPage) -> tuple[str, ...]:
         """Name the own fields in which the item of a page says what another's does not."""
-        return said_otherwise(page.packed_fields, other.packed_fields)
+        return changed_fields(page.packed_fields, other.packed_fields)
 
     def text(self, page: StoredPage) -> str | None:
         """Read the main text of a stored page; None if texts are not kept."""

@@ -15,7 +15,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from shingling.errors import ShinglingError, StoreUnavailableError
-from shingling.rooms import offered
+from shingling.rooms import hooks
 from shingling.web import audit, threshold
 from shingling.web.audit import AuditPage
 from shingling.web.data import ENDINGS, View, data_response
@@ -83,7 +83,7 @@ class Application:
         self._stores = stores
         self._access = access
         self._settings = settings
-        self._has_savings = any(offered("savings"))
+        self._has_savings = any(hooks("savings"))
         self._decisions = Decisions()
         self._kept = Kept(stores)  # lists, until something is reviewed
         self._count = partial(Kept(stores).get, "overview", count_all)

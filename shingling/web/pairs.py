@@ -10,7 +10,7 @@ from shingling.rules.reasons import KEEPING, Reason
 from shingling.similarity import word_diff, written_words
 from shingling.store import Store
 from shingling.store.decided import (
-    Known,
+    PairMeasures,
     Step,
     deciding_reason,
     deciding_step,
@@ -93,7 +93,7 @@ class Pair(NamedTuple):
     decision: PairDecision | None
     value: str
     explained: str
-    known: Known
+    known: PairMeasures
     fields: tuple[str, ...]
     steps: list[Answered]
     review: Review | None
@@ -127,7 +127,7 @@ def read_pair(session: Session, first: str, second: str) -> Pair:
         decision=decision,
         value=measure(deciding_value(decision.page).value) if decision else "",
         explained=_explained(decision) if decision else "",
-        known=Known.of(left.text, right.text, signatures, store.scheme),
+        known=PairMeasures.of(left.text, right.text, signatures, store.scheme),
         fields=store.differing_fields(right.page, left.page),
         steps=steps(right, review, store.scheme),
         review=review,
@@ -171,7 +171,7 @@ def stored_page(store: Store, url: str) -> StoredPage:
 
 def _explained(decision: PairDecision) -> str:
     value = deciding_value(decision.page)
-    asked = ", ".join(filter(None, (value.measure, value.asked)))
+    asked = ", ".join(filter(None, (value.measure, value.requirement)))
     said = deciding_reason(decision.page), asked, decision.of_equal
     return "; ".join(filter(None, said))
 

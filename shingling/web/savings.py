@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from shingling.rooms import offered
+from shingling.rooms import hooks
 
 if TYPE_CHECKING:
     from shingling.plugin.settings import DedupSettings
@@ -18,7 +18,7 @@ SAVINGS = ("requests", "skipped", "would_skip", "lost", "looked_at", "settings",
 
 def show_savings(session: Session, _: Fields, *, settings: DedupSettings) -> Values:
     """Show what is saved, and each rule with what is counted of its site."""
-    read = next(offered("savings"))
+    read = next(hooks("savings"))
     found = read(session, settings)
     rows = [
         {"site": site, "requests": requests, "repeats": repeats, **asdict(rule)}

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from shingling.rules.own_fields import OwnFields, differing, said_otherwise
+from shingling.rules.own_fields import OwnFields, changed_fields, differing
 from shingling.rules.values import number_in, own_fields
 
 URL = "https://a.example/story/4711"
@@ -144,7 +144,7 @@ def test_named_fields_are_compared_alone_in_both_directions() -> None:
     assert differing(one, two, same_site=False, names=["a"]) == ()
     assert differing(one, two, same_site=False, names=["a", "b", "c", "d"]) == ("b", "c")
     assert differing(one, two, same_site=False, names=["b"], ignored=["b"]) == ()
-    assert said_otherwise(one, two) == ("b",)
+    assert changed_fields(one, two) == ("b",)
 
 
 class Odd:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from shingling.rooms import offered
+from shingling.rooms import hooks
 from tests.repository.architecture.test_rooms import CORE, ROOMS
 from tests.support.installed import ROOT
 from tests.support.processes import run_fork
@@ -91,5 +91,5 @@ def test_rooms_say_which_rooms_they_stand_on_and_offer_all_commands() -> None:
     for room, below in rooms.items():
         package = __import__(f"shingling.{room}", fromlist=["shingling"])
         assert {*getattr(package, "STANDS_ON", ())} == below
-    names = [command.name for one in offered("COMMANDS", "commands") for command in one]
+    names = [command.name for one in hooks("COMMANDS", "commands") for command in one]
     assert sorted(names) == sorted(name for one in COMMANDS.values() for name in one)
