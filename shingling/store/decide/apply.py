@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shingling.rules.own_fields import said_otherwise
+from shingling.rules.own_fields import changed_fields
 from shingling.rules.reasons import KEEPING, Reason
 from shingling.store.decide.read import Cause
 from shingling.store.model import Verdict
@@ -95,7 +95,7 @@ def verdict_on(page: PageState, decision: Decision, batch: Batch) -> Verdict:
         original = batch.pages.original(compared)
     differing = decision.fields
     if original is not None and not differing:
-        differing = said_otherwise(row.fields, original.fields, batch.rules.ignore_fields)
+        differing = changed_fields(row.fields, original.fields, batch.rules.ignore_fields)
     return Verdict(
         status=status,
         original=None if original is None else original.url,
