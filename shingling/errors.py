@@ -61,6 +61,29 @@ class SignatureError(ShinglingError, ValueError):
     """Bytes cannot be read as a signature."""
 
 
+def require_accepted(
+    is_accepted: object,
+    name: str,
+    value: object,
+    accepted: str,
+    error: type[ShinglingError] = SchemeError,
+) -> None:
+    """Check the value of a parameter.
+
+    Args:
+        is_accepted: whether it is accepted.
+        name: of the parameter.
+        value: of it.
+        accepted: the values that are, as a message has them.
+        error: class of the error.
+
+    Raises:
+        ShinglingError: of the given class: it is not accepted.
+    """
+    if not is_accepted:
+        raise error(f"{name} {value!r} is not accepted: {accepted}")
+
+
 class ExtractionError(ShinglingError):
     """No main text could be extracted from a page.
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import TypedDict
 
-from shingling.errors import SettingsError
+from shingling.errors import SettingsError, require_accepted
 from shingling.rules import (
     DEFAULT_METHOD,
     DEFAULT_MIN_WORDS,
@@ -16,6 +17,8 @@ from shingling.rules import (
     METHODS,
     OWN_TEXT,
 )
+
+_require = partial(require_accepted, error=SettingsError)
 
 
 @dataclass(frozen=True)
@@ -60,30 +63,26 @@ class Rules:
     own_text: str = OWN_TEXT[0]
 
     def __post_init__(self) -> None:
-        if self.method not in METHODS:
-            raise SettingsError(f"method {self.method!r} is not known: {' or '.join(METHODS)}")
+        _require(self.method in METHODS, "method", self.method, " or ".join(METHODS))
         distance = self.simhash_distance
-        if type(distance) is not int or not 0 <= distance <= MAX_SIMHASH_DISTANCE:
-            raise _not_accepted("simhash distance", distance, f"0 to {MAX_SIMHASH_DISTANCE} bits")
-        if not (_is_number(self.threshold) and 0 < self.threshold <= 1):
-            raise _not_accepted("threshold", self.threshold, "above 0, at most 1")
-        if type(self.min_words) is not int or self.min_words < 0:
-            raise _not_accepted("min_words", self.min_words, "a whole number from 0 on")
-        if self.own_text not in OWN_TEXT:
-            raise _not_accepted("own_text", self.own_text, " or ".join(OWN_TEXT))
+        is_distance = type(distance) is int and 0 <= distance <= MAX_SIMHASH_DISTANCE
+        _require(is_distance, "simhash distance", distance, f"0 to {MAX_SIMHASH_DISTANCE} bits")
+        _require(_is_share(self.threshold), "threshold", self.threshold, "above 0, at most 1")
+        is_minimum = type(self.min_words) is int and self.min_words >= 0
+        _require(is_minimum, "min_words", self.min_words, "a whole number from 0 on")
+        _require(self.own_text in OWN_TEXT, "own_text", self.own_text, " or ".join(OWN_TEXT))
         days = self.original_max_age_days
-        if days is not None and not (_is_number(days) and days > 0):
-            raise _not_accepted("original_max_age_days", days, "a number above 0, or None")
+        is_age = days is None or (_is_number(days) and days > 0)
+        _require(is_age, "original_max_age_days", days, "a number above 0, or None")
         if self.fields != "auto":
             object.__setattr__(self, "fields", _names("fields", self.fields))
         object.__setattr__(self, "ignore_fields", _names("ignore_fields", self.ignore_fields))
         for name in ("store_text", "templates"):
-            if not isinstance(getattr(self, name), bool):
-                raise _not_accepted(name, getattr(self, name), "True or False")
+            value = getattr(self, name)
+            _require(isinstance(value, bool), name, value, "True or False")
         if self.containment is None:
             return
-        if not (_is_number(self.containment) and 0 < self.containment <= 1):
-            raise _not_accepted("containment", self.containment, "above 0, at most 1")
+        _require(_is_share(self.containment), "containment", self.containment, "above 0, at most 1")
         if not self.store_text:
             raise SettingsError(
                 "containment (DEDUP_CONTAINMENT) is measured on stored texts: it needs store_text"
@@ -142,14 +141,14 @@ class RuleValues(TypedDict, total=False):
 
 
 def _names(name: str, value: object) -> tuple[str, ...]:
-    if isinstance(value, (list, tuple)) and all(isinstance(one, str) and one for one in value):
-        return tuple(value)
-    raise _not_accepted(name, value, "a tuple of names of fields")
+    are_names = isinstance(value, (list, tuple)) and all(isinstance(x, str) and x for x in value)
+    _require(are_names, name, value, "a tuple of names of fields")
+    return tuple(value)  # type: ignore[arg-type]  # a list or tuple, as was just checked
 
 
 def _is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def _not_accepted(name: str, value: object, accepted: str) -> SettingsError:
-    return SettingsError(f"{name} {value!r} is not accepted: {accepted}")
+def _is_share(value: float) -> bool:
+    return _is_number(value) and 0 < value <= 1

@@ -1,7 +1,7 @@
 """Canonical words -> shingles -> fingerprints -> signatures, and the keys that find them again.
 
 `shingles` hashes; `minhash` and `simhash` make the parts of a `signature`, which is made under a
-`scheme`; `banding` makes the keys of an index. Few schemes import `idf`.
+`scheme`; `banding` makes the keys of an index. Few schemes need `crc_family` and `idf`.
 """
 
 from shingling.sketch.banding import (

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shingling.errors import SchemeError
+from shingling.errors import SchemeError, require_accepted
 from shingling.sketch.minhash import FUNCTIONS
 from shingling.sketch.shingles import POLYNOMIAL_BASE, fmix64
 from shingling.sketch.simhash import WIDTHS
@@ -75,8 +75,7 @@ class Banding:
         Raises:
             SchemeError: the threshold is not above 0, or above 1.
         """
-        if not 0 < threshold <= 1:
-            raise SchemeError(f"threshold {threshold} is not accepted: above 0, at most 1")
+        require_accepted(0 < threshold <= 1, "threshold", threshold, "above 0, at most 1")
         for bands in range(1, FUNCTIONS):
             if FUNCTIONS % bands == 0:
                 banding = cls(bands, FUNCTIONS // bands)
@@ -136,8 +135,7 @@ class Halves:
     bits: int = 64
 
     def __post_init__(self) -> None:
-        if self.bits not in WIDTHS:
-            raise SchemeError(f"simhash bits {self.bits!r} are not accepted: 32 or 64")
+        require_accepted(self.bits in WIDTHS, "simhash bits", self.bits, "32 or 64")
 
     @property
     def width(self) -> int:
@@ -166,9 +164,8 @@ class Halves:
 
     def split(self, simhashes: Sequence[int] | Hashes) -> Hashes:
         """Low and high half of each SimHash: uint64[n, 2]."""
-        values = np.asarray(simhashes, np.uint64)
-        low = values & np.uint64((1 << self.width) - 1)
-        return np.stack([low, values >> np.uint64(self.width)], axis=1)
+        high, low = np.divmod(np.asarray(simhashes, np.uint64), np.uint64(1 << self.width))
+        return np.stack([low, high], axis=1)
 
     def masks(self, distance: int) -> Hashes:
         """Bits in which one half may differ if SimHashes are within a distance: uint64[m]."""

@@ -12,12 +12,11 @@ from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from shingling.errors import SchemeError
+from shingling.errors import SchemeError, require_accepted
 from shingling.sketch.minhash import FAMILIES
 from shingling.sketch.shingles import UNITS
 from shingling.sketch.simhash import SimhashFeatures
 from shingling.text import Canonicaliser
-from shingling.text.languages import describe_stop_words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,6 +25,7 @@ MAX_SHINGLE_SIZE = 100  # words or characters
 VERSION = 3
 """Of the way from text to signature: another one has another id, and is refused."""
 _MIN_COMPARABLE_WORDS = 5  # at most, with shingles of characters
+_PARTS = {"canonical": Canonicaliser, "simhash": SimhashFeatures}
 _T = TypeVar("_T")
 
 
@@ -57,22 +57,15 @@ class Scheme:
 
     def __post_init__(self) -> None:
         size = self.shingle_size
-        if type(size) is not int or not 1 <= size <= MAX_SHINGLE_SIZE:
-            raise SchemeError(
-                f"shingle_size {size!r} is not accepted: a whole number, 1 to {MAX_SHINGLE_SIZE}"
-            )
-        if self.unit not in UNITS:
-            raise SchemeError(f"unit {self.unit!r} is not accepted: {' or '.join(UNITS)}")
-        if not isinstance(self.ordered, bool):
-            raise SchemeError(f"ordered {self.ordered!r} is not accepted: true or false")
-        if self.family not in FAMILIES:
-            raise SchemeError(f"family {self.family!r} is not known: {' or '.join(FAMILIES)}")
-        if not isinstance(self.canonical, Canonicaliser):
-            raise SchemeError(
-                f"canonical {self.canonical!r} is not accepted: a dict of its options"
-            )
-        if not isinstance(self.simhash, SimhashFeatures):
-            raise SchemeError(f"simhash {self.simhash!r} is not accepted: a dict of its options")
+        is_size = type(size) is int and 1 <= size <= MAX_SHINGLE_SIZE
+        accepted_sizes = f"a whole number, 1 to {MAX_SHINGLE_SIZE}"
+        require_accepted(is_size, "shingle_size", size, accepted_sizes)
+        require_accepted(self.unit in UNITS, "unit", self.unit, " or ".join(UNITS))
+        require_accepted(isinstance(self.ordered, bool), "ordered", self.ordered, "true or false")
+        require_accepted(self.family in FAMILIES, "family", self.family, " or ".join(FAMILIES))
+        for name, kind in _PARTS.items():
+            value = getattr(self, name)
+            require_accepted(isinstance(value, kind), name, value, "a dict of its options")
 
     @property
     def min_comparable_words(self) -> int:
@@ -102,6 +95,8 @@ class Scheme:
         """`as_dict` for people: stop words by their list, a table of frequencies by its size."""
         described = self.as_dict()
         if self.canonical.stop_words is not False:
+            from shingling.text.languages import describe_stop_words  # few schemes have any
+
             described["canonical"]["stop_words"] = describe_stop_words(self.canonical.stop_words)
         if self.simhash.idf is not None:
             described["simhash"]["idf"] = str(self.simhash.idf)
@@ -123,15 +118,15 @@ class Scheme:
         version = values.pop("version", VERSION)
         if type(version) is not int or version != VERSION:
             raise SchemeError(f"scheme version {version!r} is not known; accepted: {VERSION}")
-        if isinstance(values.get("canonical"), dict):
-            values["canonical"] = _construct(Canonicaliser, values["canonical"], "canonical.")
-        if isinstance(values.get("simhash"), dict):
-            features = dict(values["simhash"])
-            if isinstance(features.get("idf"), dict):
-                from shingling.sketch.idf import Idf  # few schemes have one
+        simhash = values.get("simhash")
+        if isinstance(simhash, dict) and isinstance(simhash.get("idf"), dict):
+            from shingling.sketch.idf import Idf  # few schemes have one
 
-                features["idf"] = _construct(Idf, features["idf"], "simhash.idf.")
-            values["simhash"] = _construct(SimhashFeatures, features, "simhash.")
+            idf = _construct(Idf, simhash["idf"], "simhash.idf.")
+            values["simhash"] = {**simhash, "idf": idf}
+        for name, kind in _PARTS.items():
+            if isinstance(values.get(name), dict):
+                values[name] = _construct(kind, values[name], f"{name}.")
         return _construct(cls, values, "")
 
     @classmethod

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from shingling.errors import SchemeError
+from shingling.errors import SchemeError, require_accepted
 from shingling.sketch.shingles import UNITS, fingerprints, fmix64, unit_hashes
 
 if TYPE_CHECKING:
@@ -107,11 +107,11 @@ class SimhashFeatures:
     idf: Idf | None = None
 
     def __post_init__(self) -> None:
-        if self.bits not in WIDTHS or type(self.bits) is not int:
-            raise SchemeError(f"simhash bits {self.bits!r} are not accepted: 32 or 64")
+        is_width = type(self.bits) is int and self.bits in WIDTHS
+        require_accepted(is_width, "simhash bits", self.bits, "32 or 64")
         _ = self._pieces
-        if type(self.keywords) is not int or self.keywords < 0:
-            raise SchemeError(f"simhash keywords {self.keywords!r} are not accepted: 0 or more")
+        is_number = type(self.keywords) is int and self.keywords >= 0
+        require_accepted(is_number, "simhash keywords", self.keywords, "0 or more")
         if self.idf is not None:
             from shingling.sketch.idf import Idf
 

@@ -2,60 +2,42 @@
 
 A text is bounded (`bounding`, which also makes it fit for a database or a terminal), folded
 (`folding`), cut into words by the class of each character (`words`), and changed by options
-(`canonical`, with `languages`). `prepared` has a text in the forms that the store needs, among them
-the keys of its lines; `titles` hashes titles.
+(`canonical`, with `markup` and `languages`). `prepared` has a text in the forms that the store
+needs, among them the keys of its lines; `titles` hashes titles.
 """
 
-from shingling.text.bounding import UNSPACED, bounded, clean, nfc, plain_line
-from shingling.text.canonical import (
-    PARTS_OF_SPEECH,
-    Canonicaliser,
-    plain_text,
+from shingling.text.bounding import (
+    UNSPACED as UNSPACED,
+    bounded as bounded,
+    clean as clean,
+    nfc as nfc,
+    plain_line as plain_line,
 )
-from shingling.text.folding import fold
+from shingling.text.canonical import (
+    PARTS_OF_SPEECH as PARTS_OF_SPEECH,
+    Canonicaliser as Canonicaliser,
+    plain_text as plain_text,
+)
+from shingling.text.folding import fold as fold
 from shingling.text.prepared import (
-    LINK_MARK,
-    PARAGRAPH_CHARACTERS,
-    PreparedText,
-    pack,
-    split_blocks,
-    unpack,
+    LINK_MARK as LINK_MARK,
+    PARAGRAPH_CHARACTERS as PARAGRAPH_CHARACTERS,
+    PreparedText as PreparedText,
+    pack as pack,
+    split_blocks as split_blocks,
+    unpack as unpack,
 )
 from shingling.text.titles import (
-    has_same_headline,
-    possible_names,
-    scripts,
-    split_numbering,
-    title_key,
-    title_parts,
-    title_share,
+    has_same_headline as has_same_headline,
+    possible_names as possible_names,
+    scripts as scripts,
+    split_numbering as split_numbering,
+    title_key as title_key,
+    title_parts as title_parts,
+    title_share as title_share,
 )
-from shingling.text.words import canonical_words, fold_words, join_words
-
-__all__ = [
-    "LINK_MARK",
-    "PARAGRAPH_CHARACTERS",
-    "PARTS_OF_SPEECH",
-    "UNSPACED",
-    "Canonicaliser",
-    "PreparedText",
-    "bounded",
-    "canonical_words",
-    "clean",
-    "fold",
-    "fold_words",
-    "has_same_headline",
-    "join_words",
-    "nfc",
-    "pack",
-    "plain_line",
-    "plain_text",
-    "possible_names",
-    "scripts",
-    "split_blocks",
-    "split_numbering",
-    "title_key",
-    "title_parts",
-    "title_share",
-    "unpack",
-]
+from shingling.text.words import (
+    canonical_words as canonical_words,
+    fold_words as fold_words,
+    join_words as join_words,
+)

@@ -29,51 +29,51 @@ SINGLE = 3  # a word by itself
 IGNORABLE = 4  # invisible, or a mark that may be left out: removed before a text is cut
 SEGMENTED = 5  # part of a run that a language pack cuts into words
 
-HAN = [
-    *[(0x3005, 0x3007), (0x3021, 0x3029), (0x3038, 0x303C)],  # ideographic marks
-    *[(0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x323AF)],
-]
-KANA = [
-    *[(0x3031, 0x3035), (0x3041, 0x3096), (0x309D, 0x309F), (0x30A1, 0x30FF)],
-    *[(0x31F0, 0x31FF), (0x1AFF0, 0x1B16F)],
-]
 
-# Scripts written without spaces between words: each of their letters is a word by itself.
-# These are the ideographs and kana (line-break class ID) and the scripts of complex context
-# (class SA) of Unicode Standard Annex #14. Marks within these ranges stay marks.
+def _ranges(listed: str) -> list[tuple[int, int]]:
+    """Read ranges of code points, listed as in the data files of Unicode: `0E01..0E33  # Thai`."""
+    written = (one for line in listed.splitlines() for one in line.partition("#")[0].split())
+    ends = (one.partition("..") for one in written)
+    return [(int(low, 16), int(high or low, 16)) for low, _, high in ends]
+
+
+HAN = _ranges("""
+    3005..3007 3021..3029 3038..303C  # ideographic marks
+    3400..4DBF 4E00..9FFF F900..FAFF 20000..323AF
+""")
+KANA = _ranges("3031..3035 3041..3096 309D..309F 30A1..30FF 31F0..31FF 1AFF0..1B16F")
+
 UNSPACED = [
-    *[(0x0E01, 0x0E33), (0x0E40, 0x0E46)],  # Thai
-    *[(0x0E81, 0x0EB3), (0x0EBD, 0x0EC6), (0x0EDC, 0x0EDF)],  # Lao
-    *[
-        (0x1000, 0x103F),
-        (0x1050, 0x108F),
-        (0xA9E0, 0xA9EF),
-        (0xA9FA, 0xA9FE),
-        (0xAA60, 0xAA7F),
-    ],  # Myanmar
-    *[(0x1780, 0x17B3), (0x17D7, 0x17D7), (0x17DC, 0x17DC)],  # Khmer
-    *[
-        (0x1950, 0x19C9),
-        (0x1A00, 0x1A16),
-        (0x1A20, 0x1A54),
-    ],  # Tai Le, New Tai Lue, Lontara, Tai Tham
+    *_ranges("""
+        0E01..0E33 0E40..0E46  # Thai
+        0E81..0EB3 0EBD..0EC6 0EDC..0EDF  # Lao
+        1000..103F 1050..108F A9E0..A9EF A9FA..A9FE AA60..AA7F  # Myanmar
+        1780..17B3 17D7 17DC  # Khmer
+        1950..19C9 1A00..1A16 1A20..1A54  # Tai Le, New Tai Lue, Lontara, Tai Tham
+    """),
     *HAN,
     *KANA,
-    *[(0x3105, 0x312F), (0x31A0, 0x31BF)],  # Bopomofo
-    *[(0xA000, 0xA48C), (0xAA80, 0xAADD)],  # Yi, Tai Viet
-    *[(0x16FE0, 0x18D08), (0x1B170, 0x1B2FB)],  # Tangut, Khitan, Nushu
+    *_ranges("""
+        3105..312F 31A0..31BF  # Bopomofo
+        A000..A48C AA80..AADD  # Yi, Tai Viet
+        16FE0..18D08 1B170..1B2FB  # Tangut, Khitan, Nushu
+    """),
 ]
+"""Scripts written without spaces between words: each of their letters is a word by itself.
+
+These are the ideographs and kana (line-break class ID) and the scripts of complex context (class
+SA) of Unicode Standard Annex #14. Marks within these ranges stay marks.
+"""
 
 # Default_Ignorable_Code_Point, which NFKC_Casefold removes, and what shows no sound.
-_IGNORABLE = [
-    *[(0xAD, 0xAD), (0x34F, 0x34F), (0x61C, 0x61C), (0x115F, 0x1160), (0x17B4, 0x17B5)],
-    *[(0x180B, 0x180F), (0x200B, 0x200F), (0x202A, 0x202E), (0x2060, 0x206F), (0x3164, 0x3164)],
-    *[(0xFE00, 0xFE0F), (0xFEFF, 0xFEFF), (0xFFA0, 0xFFA0), (0xE0000, 0xE0FFF)],
-    *[(0x640, 0x640), (0x7FA, 0x7FA), (0x180A, 0x180A)],  # tatweel and its like stretch a word
-]
+_IGNORABLE = _ranges("""
+    00AD 034F 061C 115F..1160 17B4..17B5 180B..180F 200B..200F 202A..202E 2060..206F 3164
+    FE00..FE0F FEFF FFA0 E0000..E0FFF
+    0640 07FA 180A  # tatweel and its like stretch a word
+""")
 
 # Their marks say how letters are read, and most texts are written without them.
-_HEBREW_ARABIC_SYRIAC = [(0x591, 0x74A), (0x897, 0x8FF), (0xFB1E, 0xFB1E), (0x10EFA, 0x10EFF)]
+_HEBREW_ARABIC_SYRIAC = _ranges("0591..074A 0897..08FF FB1E 10EFA..10EFF")
 
 
 @cache

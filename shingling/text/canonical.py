@@ -9,75 +9,19 @@ from __future__ import annotations
 import logging
 import re
 import unicodedata
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cache, cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shingling.errors import SchemeError
+from shingling.errors import require_accepted
 from shingling.text.bounding import HAN, KANA, MARK, SEGMENTED, SEPARATOR, SINGLE, class_table, nfkc
 from shingling.text.folding import fold, resolved, visible
-from shingling.text.languages import (
-    depend_on_language,
-    read_stop_words,
-    stop_word_packs,
-    stop_words,
-)
 from shingling.text.words import canonical_words, cut_by_class
 
 if TYPE_CHECKING:
     from shingling.text.bounding import CharClasses
-
-# Comments, scripts and styles that are not closed end with the text, as in browsers. A tag that
-# is not closed is text.
-_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)|<[!?][^<>]*+>", re.DOTALL)
-_SCRIPT = re.compile(
-    r"<(script|style)(?=[\s/>])[^<>]*+>.*?(?:</\1(?=[\s/>])[^<>]*+>?|\Z)",
-    re.DOTALL | re.IGNORECASE,
-)
-_TAG = re.compile(r"</?([a-z][^\s/<>]*+)[^<>]*+(>?)", re.IGNORECASE)
-# Values in quotes may hold "<" and ">".
-_TAG_WITH_VALUES = re.compile(
-    r"""</?([a-z][^\s/<>]*+)(?:=\s*+"[^"]*+(?:"|\Z)|=\s*+'[^']*+(?:'|\Z)|[^<>])*+(>?)""",
-    re.IGNORECASE,
-)
-# Elements that may be part of a word: their tags are not replaced by a space.
-_WITHIN_WORDS = {
-    *["a", "abbr", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn", "em", "font"],
-    *["i", "ins", "kbd", "mark", "q", "s", "samp", "small", "span", "strike", "strong", "sub"],
-    *["sup", "time", "tt", "u", "var", "wbr"],
-}
-
-
-def remove_markup(text: str) -> str:
-    """Remove HTML tags, comments, scripts and styles.
-
-    Tags become a blank, except those of elements within words (`<b>`, `<sub>`). The time is
-    linear in the length of any text, and elements may be nested to any depth.
-    """
-    pieces, end = [], 0
-    wasted = 0  # characters scanned for tags that turned out not to be closed
-    start = text.find("<")
-    while start >= 0:
-        space = ""
-        match = _COMMENT.match(text, start) or _SCRIPT.match(text, start)
-        if not match:
-            match = _TAG_WITH_VALUES.match(text, start) if wasted <= len(text) else None
-            if match and not match[2]:
-                wasted += match.end() - start
-                match = None
-            match = match or _TAG.match(text, start)
-            if match and not match[2]:
-                match = None
-            if match and match[1].lower() not in _WITHIN_WORDS:
-                space = " "
-        if match:
-            pieces += [text[end:start], space]
-            end = match.end()
-        start = text.find("<", match.end() if match else start + 1)
-    return "".join([*pieces, text[end:]])
-
 
 PARTS_OF_SPEECH = ("adjectives", "conjunctions", "determiners", "interjections", "prepositions")
 
@@ -141,22 +85,23 @@ class Canonicaliser:
     sort_words: str = "none"
 
     def __post_init__(self) -> None:
-        language: object = self.language
-        if not isinstance(language, str) or not _LANGUAGE.fullmatch(language):
-            raise _not_accepted("language", language, "auto, or 2 or 3 letters a-z")
+        language = self.language
+        is_code = isinstance(language, str) and _LANGUAGE.fullmatch(language)
+        require_accepted(is_code, "language", language, "auto, or 2 or 3 letters a-z")
         for option in _SWITCHES:
             value = getattr(self, option)
-            if not isinstance(value, bool):
-                raise _not_accepted(option, value, "true or false")
+            require_accepted(isinstance(value, bool), option, value, "true or false")
         for option, choices in _CHOICES.items():
             value = getattr(self, option)
-            if not isinstance(value, str) or value not in choices:
-                raise _not_accepted(option, value, " or ".join(choices))
-        drop: object = self.drop
-        if not isinstance(drop, (list, tuple)) or not all(part in PARTS_OF_SPEECH for part in drop):
-            raise _not_accepted("drop", drop, "a list of " + ", ".join(PARTS_OF_SPEECH))
+            require_accepted(value in choices, option, value, " or ".join(choices))
+        drop = self.drop
+        are_parts = isinstance(drop, (list, tuple)) and all(one in PARTS_OF_SPEECH for one in drop)
+        require_accepted(are_parts, "drop", drop, f"a list of {', '.join(PARTS_OF_SPEECH)}")
         object.__setattr__(self, "drop", tuple(sorted(set(drop))))
-        object.__setattr__(self, "stop_words", read_stop_words(self.stop_words))
+        if self.stop_words is not False:
+            from shingling.text.languages import read_stop_words
+
+            object.__setattr__(self, "stop_words", read_stop_words(self.stop_words))
 
     def require_packs(self) -> None:
         """Check that the language packs which the options need are installed.
@@ -182,19 +127,21 @@ class Canonicaliser:
         from shingling.text.languages import packs
 
         self.require_packs()
-        found = []
-        if self.stop_words and not self._stop_words(self.language):
-            found.append("stop_words")
-        if self.stem and not packs.has_stems(self.language):
-            found.append("stem")
-        if self.lemmas != "none" and not packs.has_lemmas(self.language, self.lemmas):
-            found.append("lemmas")
-        if self.language not in _TAGGERS:
-            found += [option for option in ("nouns", "drop") if getattr(self, option)]
-        for option, language in (("chinese", "zh"), ("japanese", "ja")):
-            if getattr(self, option) != "characters" and self.language != language:
-                found.append(option)
-        return found
+        default = Canonicaliser()
+        chosen = [
+            one.name
+            for one in fields(self)
+            if getattr(self, one.name) != getattr(default, one.name)
+        ]
+        has_effect = {
+            "stop_words": bool(self._stop_words(self.language)),
+            "stem": packs.has_stems(self.language),
+            "lemmas": "lemmas" in chosen and packs.has_lemmas(self.language, self.lemmas),
+            **dict.fromkeys(("nouns", "drop"), self.language in _TAGGERS),
+            "chinese": self.language == "zh",
+            "japanese": self.language == "ja",
+        }
+        return [name for name, has_one in has_effect.items() if name in chosen and not has_one]
 
     def pack_versions(self) -> dict[str, str]:
         """Installed version of each language pack that the options need.
@@ -245,6 +192,8 @@ class Canonicaliser:
         They are all its `words` if its language is not known (not named, and detected for no
         option), if the stop words go by language already, or if no others are left.
         """
+        from shingling.text.languages import depend_on_language
+
         known = self.language != "auto" or self._depends_on_language()
         if not known or depend_on_language(self.stop_words):
             return words
@@ -259,6 +208,8 @@ class Canonicaliser:
         """Forms of the words of a text; "" for those that are dropped."""
         self.require_packs()
         if self.markup:
+            from shingling.text.markup import remove_markup
+
             text = remove_markup(text)
         language = self._language_of(text)
         parts = _SENTENCE_END.split(text) if self.sort_words == "sentence" else [text]
@@ -284,6 +235,8 @@ class Canonicaliser:
         return packs.detect(text)
 
     def _stop_words(self, language: str) -> frozenset[str]:
+        from shingling.text.languages import stop_word_packs, stop_words
+
         # A Chinese or Japanese word that is a letter may be a part of any other word.
         whole = {"zh": self.chinese, "ja": self.japanese}.get(language) != "characters"
         is_known = whole or stop_word_packs(self.stop_words)
@@ -299,6 +252,8 @@ class Canonicaliser:
         return replace(self, language="auto", markup=False) == Canonicaliser()
 
     def _depends_on_language(self) -> bool:
+        from shingling.text.languages import depend_on_language
+
         chosen = self.lemmas, self.chinese, self.japanese
         return (
             depend_on_language(self.stop_words)
@@ -308,26 +263,31 @@ class Canonicaliser:
 
     def _packs(self) -> list[str]:
         """Language packs that the words of some text need."""
+        if self._is_plain:
+            return []
+        from shingling.text.languages import stop_word_packs
+
         auto = self.language == "auto"
-        needed = []
-        if auto and self._depends_on_language():
-            needed.append("py3langid")
-        needed += stop_word_packs(self.stop_words)
-        if self.stem:
-            needed.append("snowballstemmer")
-        if self.lemmas == "simplemma" or (self.lemmas == "pymorphy3" and self.language != "ru"):
-            needed.append("simplemma")
-        if self.lemmas == "pymorphy3" and (auto or self.language == "ru"):
-            needed.append("pymorphy3")
-        if self.nouns or self.drop:
-            needed += [pack for code, pack in _TAGGERS.items() if auto or self.language == code]
-        if self.chinese != "characters" and (auto or self.language == "zh"):
-            needed.append(self.chinese)
-        if self.japanese != "characters" and (auto or self.language == "ja"):
-            needed.append(self.japanese)
-            if self.japanese == "sudachipy":
-                needed.append("sudachidict_core")
-        return list(dict.fromkeys(needed))
+        chinese, japanese, russian = (
+            auto or self.language == language for language in ("zh", "ja", "ru")
+        )
+        by_pymorphy3 = self.lemmas == "pymorphy3"
+        other_lemmas = self.lemmas == "simplemma" or (by_pymorphy3 and self.language != "ru")
+        needed = [
+            ("py3langid", auto and self._depends_on_language()),
+            *((pack, True) for pack in stop_word_packs(self.stop_words)),
+            ("snowballstemmer", self.stem),
+            ("simplemma", other_lemmas),
+            ("pymorphy3", by_pymorphy3 and russian),
+            *(
+                (pack, (self.nouns or self.drop) and (auto or self.language == code))
+                for code, pack in _TAGGERS.items()
+            ),
+            (self.chinese, self.chinese != "characters" and chinese),
+            (self.japanese, self.japanese != "characters" and japanese),
+            ("sudachidict_core", self.japanese == "sudachipy" and japanese),
+        ]
+        return list(dict.fromkeys(pack for pack, is_needed in needed if is_needed))
 
     def _cut(self, text: str, language: str) -> list[str]:
         """Words of a text, in their case if a later step looks at it."""
@@ -349,11 +309,8 @@ class Canonicaliser:
         pieces = []
         for word in words:
             if class_of[ord(word[0])] == SEGMENTED:
-                pieces += [
-                    piece
-                    for piece in segment(word)
-                    if piece.isalnum() or any(class_of[ord(char)] != MARK for char in piece)
-                ]
+                cut = segment(word)
+                pieces += [one for one in cut if any(class_of[ord(char)] != MARK for char in one)]
             else:
                 pieces.append(word)
         return pieces
@@ -380,15 +337,15 @@ class Canonicaliser:
         return packs.stem(word, language) if self.stem else word
 
 
-def _not_accepted(option: str, value: object, accepted: str) -> SchemeError:
-    return SchemeError(f"{option} {value!r} is not accepted: {accepted}")
-
-
 def plain_text(canonicaliser: Canonicaliser, text: str) -> str | None:
     """Text whose `canonical_words` are those that a canonicaliser cuts; None if there is none."""
     if not canonicaliser._is_plain:
         return None
-    return remove_markup(text) if canonicaliser.markup else text
+    if canonicaliser.markup:
+        from shingling.text.markup import remove_markup
+
+        return remove_markup(text)
+    return text
 
 
 def _nfkc_with_case(text: str) -> str:

@@ -9,7 +9,6 @@ from unicodedata import name
 
 from shingling.text.bounding import SINGLE, class_table, nfkc, plain_line
 from shingling.text.folding import fold
-from shingling.text.languages import function_words
 from shingling.text.prepared import mask_numbers
 from shingling.text.words import canonical_words, join_words
 
@@ -133,6 +132,8 @@ def _telling_words(part: str) -> list[str]:
 
 @cache
 def _function_words() -> frozenset[str]:
+    from shingling.text.languages import function_words  # a crawl of texts looks at no titles
+
     return frozenset().union(*function_words().values())
 
 

@@ -31,7 +31,7 @@ from shingling.rules import values
 from shingling.similarity import diff, own_text
 from shingling.store import urls
 from shingling.store.decide import pair
-from shingling.text import canonical, folding, prepared, titles
+from shingling.text import canonical, folding, markup, prepared, titles
 from shingling.text.languages import packs
 from shingling.tuning import pairs
 from shingling.web import shown
@@ -99,10 +99,11 @@ _USES: dict[str, Callable[[Any], Any]] = {
     "text.canonical._SENTENCE_END": canonical._SENTENCE_END.split,
     "text.languages.packs._LATIN": packs._LATIN.fullmatch,
     "text.languages.packs._CYRILLIC": packs._CYRILLIC.fullmatch,
-    "text.canonical._COMMENT": canonical.remove_markup,
-    "text.canonical._SCRIPT": canonical.remove_markup,
-    "text.canonical._TAG": canonical.remove_markup,
-    "text.canonical._TAG_WITH_VALUES": canonical.remove_markup,
+    "text.markup._COMMENT": markup.remove_markup,
+    "text.markup._SCRIPT": markup.remove_markup,
+    "text.markup._WITHIN_WORDS": markup._WITHIN_WORDS.fullmatch,
+    "text.markup._TAG": markup.remove_markup,
+    "text.markup._TAG_WITH_VALUES": markup.remove_markup,
     "text.folding._REFERENCE": folding.resolved,
     "text.folding._HALF_SPACE": folding.resolved,
     "text.folding._DOTTED_I": lambda text: folding._DOTTED_I.sub(folding._without_dot, text),

@@ -10,7 +10,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple, TypeAlias
 
-from shingling.errors import SchemeError
+from shingling.errors import SchemeError, require_accepted
 from shingling.text.folding import fold
 
 StopWords: TypeAlias = bool | str | tuple[str, ...]
@@ -20,7 +20,7 @@ language; or, each with + or - before it, changes of the short list (of the long
 
 _MAX_WORDS_SHOWN = 20
 LISTS = ("short", "long")
-ACCEPTED = "true, false, short, long, a list of words, or words that each begin with + or -"
+_ACCEPTED = "true, false, short, long, a list of words, or words that each begin with + or -"
 
 
 def read_stop_words(chosen: Any) -> StopWords:
@@ -35,12 +35,10 @@ def read_stop_words(chosen: Any) -> StopWords:
         return chosen == "short" or chosen
     words = chosen.split() if isinstance(chosen, str) else chosen
     are_words = isinstance(words, (list, tuple)) and all(isinstance(one, str) for one in words)
-    if is_file_name(chosen) or not are_words:
-        raise _not_accepted(chosen)
+    require_accepted(are_words and not is_file_name(chosen), "stop_words", chosen, _ACCEPTED)
     changes = any(map(_is_change, words))
     bases = {word for word in words if changes and word in LISTS}
-    if len(bases) > 1:
-        raise _not_accepted(chosen)
+    require_accepted(len(bases) <= 1, "stop_words", chosen, _ACCEPTED)
     folded = {_fold(word, changes) for word in words if word not in bases}
     for word in folded:
         if word[0] == "+" and f"-{word[1:]}" in folded:
@@ -128,10 +126,6 @@ def _is_change(word: str) -> bool:
 def _fold(word: str, is_change: bool) -> str:
     sign, word = (word[:1], word[1:]) if is_change else ("", word)
     folded = fold(word.strip())
-    if not folded or len(folded.split()) > 1 or is_change != _is_change(sign or folded):
-        raise _not_accepted(sign + word)
+    is_word = len(folded.split()) == 1 and is_change == _is_change(sign or folded)
+    require_accepted(is_word, "stop_words", sign + word, _ACCEPTED)
     return sign + folded
-
-
-def _not_accepted(chosen: object) -> SchemeError:
-    return SchemeError(f"stop_words {chosen!r} is not accepted: {ACCEPTED}")

@@ -110,7 +110,7 @@ def test_whole_and_single_rules_at_once_are_refused(file: Path, single: dict[str
         ({"threshold": 0}, "threshold 0 is not accepted: above 0, at most 1"),
         ({"threshold": float("nan")}, "threshold nan is not accepted"),
         ({"threshold": "0.8"}, "threshold '0.8' is not accepted"),
-        ({"method": "minhsh"}, "method 'minhsh' is not known: minhash or"),
+        ({"method": "minhsh"}, "method 'minhsh' is not accepted: minhash or"),
         ({"min_words": -1}, "min_words -1 is not accepted: a whole number from 0 on"),
         ({"simhash_distance": 8}, "simhash distance 8 is not accepted: 0 to 7 bits"),
         ({"containment": 1.5}, "containment 1.5 is not accepted"),
