@@ -107,13 +107,10 @@ class Report:
             "precision": precision._asdict(),
             "recall": recall._asdict(),
             "f1": f1,
-            "curve": dict(
-                zip(
-                    ("threshold", "precision", "recall", "f1"),
-                    (THRESHOLDS.tolist(), *lines),
-                    strict=True,
-                )
-            ),
+            "curve": {
+                "threshold": THRESHOLDS.tolist(),
+                **dict(zip(("precision", "recall", "f1"), lines, strict=True)),
+            },
         }
 
 
@@ -151,18 +148,14 @@ def tune_on(
         return np.array([overlap(found[pair.a], found[pair.b]).resemblance for pair in pairs])
 
     measured = {size: resemblances_at(size) for size in sorted({*sizes, scheme.shingle_size})}
-    results = [
-        _result(
-            size,
-            choose(resemblances, same),
-            resemblances,
-            cross_validated(resemblances, same, order),
-            same,
-        )
-        for size, resemblances in measured.items()
-    ]
+    results = []
+    for size, resemblances in measured.items():
+        decided = cross_validated(resemblances, same, order)
+        threshold = choose(resemblances, same)
+        results.append(Result(size, threshold, resemblances, decided, quality(decided, same)))
     now = measured[scheme.shingle_size]
-    present = _result(scheme.shingle_size, rules.threshold, now, now >= rules.threshold, same)
+    decided = now >= rules.threshold
+    present = Result(scheme.shingle_size, rules.threshold, now, decided, quality(decided, same))
     recommended = _smallest_change(present, results, same)
     return Report(
         same=same,
@@ -172,12 +165,6 @@ def tune_on(
         reason=_reason(present, recommended),
         warnings=_warnings(present, recommended, rules),
     )
-
-
-def _result(
-    size: int, threshold: float, resemblances: Floats, decided: Flags, same: Flags
-) -> Result:
-    return Result(size, threshold, resemblances, decided, quality(decided, same))
 
 
 def _is_better(one: Result, other: Result, same: Flags) -> bool:
