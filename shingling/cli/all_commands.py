@@ -84,22 +84,14 @@ class CommandAction(argparse._SubParsersAction):  # type: ignore[type-arg]  # ge
         self._name_parser_map[name].error(message_line(f"unrecognized arguments: {problem}"))
 
 
-class HelpAction(argparse.Action):
+class HelpAction(argparse._HelpAction):
     """Prints the help with all commands."""
 
-    def __init__(
-        self,
-        option_strings: Sequence[str],
-        dest: str,
-        add: Callable[[Subcommand], None],
-        **how: Any,
-    ) -> None:
-        super().__init__(option_strings, dest, nargs=0, **how)
-        self._add = add
+    add: Callable[[Subcommand], None]
+    """Adds the parser of a command."""
 
-    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+    def __call__(self, parser: argparse.ArgumentParser, *arguments: Any) -> None:
         """Add all commands to the parser, print its help and exit."""
         for command in all_commands().values():
-            self._add(command)
-        parser.print_help()
-        parser.exit()
+            self.add(command)
+        super().__call__(parser, *arguments)

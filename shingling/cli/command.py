@@ -56,13 +56,10 @@ class Command(ScrapyCommand):
             groups[command.group]._group_actions.append(commands._choices_actions[-1])
 
         commands.add = add
-        parser.add_argument(
-            *("-h", "--help"),
-            action=HelpAction,
-            add=add,
-            default=argparse.SUPPRESS,
-            help="show this help message and exit",
+        shown: HelpAction = parser.add_argument(  # type: ignore[assignment]
+            *("-h", "--help"), action=HelpAction, help="show this help message and exit"
         )
+        shown.add = add
         super().add_options(parser)
 
     def _add_scrapys_options(self, parser: argparse.ArgumentParser) -> None:

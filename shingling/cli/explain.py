@@ -56,7 +56,7 @@ class Explained(NamedTuple):
     def known(self, scheme: Scheme) -> PairMeasures:
         """Measure the texts."""
         signatures = (sign(self.a.whole, scheme), sign(self.b.whole, scheme))
-        return PairMeasures.of(self.a, self.b, signatures, scheme)
+        return PairMeasures.of_texts(self.a, self.b, signatures, scheme)
 
     def as_dict(self, scheme: Scheme) -> dict[str, Any]:
         """Show what decided, what is known besides, and passages, as JSON."""

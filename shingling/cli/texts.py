@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import glob
-import os
 import sys
 from itertools import islice
 from pathlib import Path
@@ -130,12 +129,8 @@ def files_named(paths: Sequence[str]) -> list[str]:
     found: dict[str, None] = {}
     for path in paths:
         if Path(path).is_dir():
-            own = [
-                str(Path(folder, name))
-                for folder, _, names in os.walk(path)
-                for name in names
-                if Path(name).suffix.lower() in _SUFFIXES
-            ]
+            inside = Path(path).rglob("*")
+            own = [str(one) for one in inside if one.suffix.lower() in _SUFFIXES and one.is_file()]
         elif Path(path).exists():
             own = [path]
         else:

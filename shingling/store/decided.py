@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from shingling.similarity import Overlap
     from shingling.sketch import Scheme, Signature
-    from shingling.store.model import SplitText, StoredPage
+    from shingling.store.model import Match, SplitText, StoredPage
 
 _SHOWN = (
     *("url", "status", "reason", "original", "compared_with"),
@@ -77,8 +77,8 @@ def deciding_value(page: StoredPage) -> Value:
     if page.reason == Reason.PIECE:
         least = None if page.rules is None else page.rules.containment
         return Value("containment", page.containment, least)
-    is_asked = deciding_step(page) in (Step.NEAR, Step.NEW)
-    return Value("resemblance", page.resemblance, page.threshold if is_asked else None)
+    is_required = deciding_step(page) in (Step.NEAR, Step.NEW)
+    return Value("resemblance", page.resemblance, page.threshold if is_required else None)
 
 
 def deciding_reason(page: StoredPage) -> str:
@@ -95,7 +95,7 @@ def deciding_reason(page: StoredPage) -> str:
     if step is Step.SAME:
         return f"the same text as {page.compared_with}" if page.compared_with else "the same text"
     if step is Step.NEAR:
-        return _asked_besides(page)
+        return _other_requirements(page)
     return "like no other page" if step is Step.NEW else "too little text"
 
 
@@ -133,16 +133,16 @@ def reason_said(reason: str) -> str:
     return _REASONS.get(reason, reason.replace("_", " "))
 
 
-def _asked_besides(page: StoredPage) -> str:
-    """Say what the method has asked for, other than a resemblance."""
+def _other_requirements(page: StoredPage) -> str:
+    """Say what the method requires other than a resemblance."""
     if page.rules is None:
         return ""
-    method, asked = METHODS[page.rules.method], []
+    method, required = METHODS[page.rules.method], []
     if method.distance:
-        asked.append(f"SimHashes within {page.rules.simhash_distance} bits")
+        required.append(f"SimHashes within {page.rules.simhash_distance} bits")
     if method.supershingles:
-        asked.append(f"{method.supershingles} of 6 supershingles equal")
-    return ", ".join(asked)
+        required.append(f"{method.supershingles} of 6 supershingles equal")
+    return ", ".join(required)
 
 
 def why(page: StoredPage) -> str:
@@ -163,17 +163,34 @@ class PairDecision(NamedTuple):
     equal: StoredPage | None = None
 
     @property
-    def of_equal(self) -> str:
-        """What decided that the page with the same text is a duplicate of the other one."""
-        return "" if self.equal is None else f"which is a duplicate: {why(self.equal)}"
+    def value(self) -> float | None:
+        """Value that decided."""
+        return deciding_value(self.page).value
 
     def __str__(self) -> str:
-        return "; ".join(filter(None, (why(self.page), self.of_equal)))
+        of_page = why(self.page)
+        return (
+            of_page if self.equal is None else f"{of_page}; which is a duplicate: {why(self.equal)}"
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """Decision as JSON has it, with the names of the result field."""
         shown = self.page.as_dict()
         return {**{name: shown[name] for name in _SHOWN}, "why": str(self)}
+
+
+def page_beside(
+    page: StoredPage, url: str | None, find: Callable[[str], list[StoredPage]]
+) -> StoredPage | None:
+    """Find the page of a URL in the scope of another one; None if there is none.
+
+    Args:
+        page: that was compared with it.
+        url: of the page that is looked for; None finds none.
+        find: finds the pages of a URL.
+    """
+    found = [] if url is None else find(url)
+    return next((one for one in found if one.scope == page.scope), None)
 
 
 def pair_decision(
@@ -189,8 +206,7 @@ def pair_decision(
     pairs = [(b, a), (a, b)] if a.scope == b.scope else []
     for page, other in pairs:
         if page.original == other.url:
-            found = find(page.compared_with) if page.compared_with else []
-            return PairDecision(page, next((one for one in found if one.scope == page.scope), None))
+            return PairDecision(page, page_beside(page, page.compared_with, find))
     for page, other in pairs:
         if page.compared_with == other.url:
             return PairDecision(page)
@@ -214,7 +230,7 @@ class PairMeasures(NamedTuple):
     distance: int
 
     @classmethod
-    def of(
+    def of_texts(
         cls,
         a: SplitText | None,
         b: SplitText | None,
@@ -226,20 +242,19 @@ class PairMeasures(NamedTuple):
         from shingling.similarity import distance, estimate, overlap
         from shingling.sketch import fingerprint_set
 
-        estimated = estimate(*signatures), distance(*(one.simhash for one in signatures))
-        if a is None or b is None:
-            return cls(None, None, *estimated)
-        whole = overlap(*(fingerprint_set(one.whole, scheme) for one in (a, b)))
-        left = whole
-        if a.has_template or b.has_template:
-            left = overlap(*(fingerprint_set(one.compared, scheme) for one in (a, b)))
-        return cls(left, whole, *estimated)
+        both = [one for one in (a, b) if one is not None]
+        left = whole = None
+        if len(both) == 2:
+            whole = overlap(*(fingerprint_set(one.whole, scheme) for one in both))
+            left = overlap(*(fingerprint_set(one.compared, scheme) for one in both))
+        bits = distance(*(one.simhash for one in signatures))
+        return cls(left, whole, estimate(*signatures), bits)
 
     def as_dict(self) -> dict[str, Any]:
         """Measures as JSON has them."""
         return {
-            "measured_now": _measures(self.left),
-            "whole_texts": _measures(self.whole),
+            "measured_now": self.left and rounded_measures(self.left),
+            "whole_texts": self.whole and rounded_measures(self.whole),
             "estimate": {
                 "resemblance": round(self.estimate, 4),
                 "standard_error": round(self.standard_error, 4),
@@ -254,9 +269,8 @@ class PairMeasures(NamedTuple):
         return standard_error(self.estimate if self.whole is None else self.whole.resemblance)
 
 
-def _measures(both: Overlap | None) -> dict[str, float] | None:
-    if both is None:
-        return None
+def rounded_measures(both: Overlap | Match) -> dict[str, float]:
+    """Resemblance and containment as JSON has them."""
     return {
         "resemblance": round(both.resemblance, 4),
         "containment": round(both.containment, 4),

@@ -21,7 +21,7 @@ from shingling.web.audit import AuditPage
 from shingling.web.data import ENDINGS, View, data_response
 from shingling.web.guard import STATIC, Guard, is_equal
 from shingling.web.lists import (
-    asked_of,
+    group_filter,
     neighbours,
     pair_address,
     show_group,
@@ -36,7 +36,7 @@ from shingling.web.requests import (
     RequestError,
     fields_of,
     form_of,
-    needed,
+    needed_field,
 )
 from shingling.web.reviewing import Decisions, version
 from shingling.web.savings import SAVINGS, show_savings
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from shingling.plugin.settings import DedupSettings
     from shingling.store.session import Session
     from shingling.web.guard import Access
-    from shingling.web.lists import Asked
+    from shingling.web.lists import GroupFilter
     from shingling.web.requests import Fields, Values
     from shingling.web.reviewing import Decision
     from shingling.web.store_threads import StoreThreads
@@ -180,20 +180,20 @@ class Application:
         ending: str,
     ) -> Response:
         query = fields_of(request.scope["query_string"])
-        asked = {field: value for field, value in query.items() if field != "decided"}
-        values = await self._stores.run(lambda session: view.show(session, asked))
+        fields = {field: value for field, value in query.items() if field != "decided"}
+        values = await self._stores.run(lambda session: view.show(session, fields))
         endings = ENDINGS if "rows" in values else ENDINGS[:1]
         if ending and ending not in endings:
             raise RequestError("this page is no list: ask for it as .json", 404)
         if "rows" in values and values.get("next"):
-            values["next"] = link(f"/{name}", {**asked, "after": values["next"]})
+            values["next"] = link(f"/{name}", {**fields, "after": values["next"]})
         if ending:
             data = {field: values[field] for field in view.names}
             if data.get("next"):
-                data["next"] = self._access.proxy.root + data["next"]
+                data["next"] = self._access.root + data["next"]
             return data_response(data, ending, name)
-        values["address"] = link(f"/{name}", asked)
-        whole = {**asked, "size": MAX_ROWS}
+        values["address"] = link(f"/{name}", fields)
+        whole = {**fields, "size": MAX_ROWS}
         values["as_data"] = [(one[1:], link(f"/{name}{one}", whole)) for one in endings]
         return self._page(name, query, values)
 
@@ -207,26 +207,26 @@ class Application:
 
     def _pair(self, session: Session, query: Fields) -> Values:
         """Two pages side by side, and the address of the next pair."""
-        asked, at = asked_of(query), query.get("at")
-        pair = read_pair(session, needed(query, "a"), needed(query, "b"))
+        wanted, at = group_filter(query), query.get("at")
+        pair = read_pair(session, needed_field(query, "a"), needed_field(query, "b"))
         left, right = pair.left.page, pair.right.page
         page = self._audit if self._audit.name in query else self._threshold
         walk = page.walk(session, query)
         if walk is None:
-            before, following = neighbours(session, left, right, asked, at)
-            following = following or (at and self._next_group(session, asked, at))
+            before, following = neighbours(session, left, right, wanted, at)
+            following = following or (at and self._next_group(session, wanted, at))
         else:
             before, following = None, walk.following(left.url, right.url) or walk.page
-        return {"asked": asked, "pair": pair, "walk": walk, "previous": before, "next": following}
+        return {"wanted": wanted, "pair": pair, "walk": walk, "previous": before, "next": following}
 
-    def _next_group(self, session: Session, asked: Asked, at: str) -> str | None:
+    def _next_group(self, session: Session, wanted: GroupFilter, at: str) -> str | None:
         """Address of the first pair of the next group, or of the list if that takes long."""
-        behind = {**asked.values, "after": at}
+        behind = {**wanted.values, "after": at}
         try:
             rows = self._groups(session, behind)["rows"]
         except CountingError:
             return link("/groups", behind)
-        return next((pair_address(one.original, one.first, one.at, asked) for one in rows), None)
+        return next((pair_address(one.original, one.first, one.at, wanted) for one in rows), None)
 
     async def _start(self, request: Request, *, page: ThresholdPage | AuditPage) -> Response:
         page.start(await self._form(request))
@@ -237,7 +237,7 @@ class Application:
     ) -> Response:
         """Decide, and send the browser on to a page that tells what was decided."""
         form = await self._form(request)
-        following = needed(form, "next")
+        following = needed_field(form, "next")
         decision = await self._stores.run(lambda session: action(session, form))
         self._kept.forget()
         mark = "&" if "?" in following else "?"
@@ -260,7 +260,7 @@ class Application:
         decided = self._decisions.get(query)
         shown = {"decided": decided, "here": f"/{name}", "query": query, **values}
         page = self._templates.get_template(f"{name}.html").render(shown)
-        if root := self._access.proxy.root:
+        if root := self._access.root:
             # What pages say has no such quote: it is escaped.
             page = re.sub('(href|src|action)="/', rf'\1="{root}/', page)
         return HTMLResponse(page, status_code=status)

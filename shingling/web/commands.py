@@ -29,7 +29,6 @@ def _serve(options: CommandOptions) -> int:
     if not options.host:  # sockets take it for every address
         raise UsageError("argument --host: takes an address or a name")
     require("web", "the server", "jinja2", "starlette", "uvicorn", error=ShinglingError)
-    from shingling.web.guard import Proxy
     from shingling.web.serving import serve
     from shingling.web.store_threads import StoreThreads
 
@@ -48,7 +47,8 @@ def _serve(options: CommandOptions) -> int:
             (options.host, options.port),
             announce,
             settings=options.settings,
-            proxy=Proxy(options.proxy_host or "", options.root_path),
+            origin=options.proxy_host or "",
+            root=options.root_path,
         )
     except UnicodeError:
         raise UsageError("argument --host: takes an address or a name") from None

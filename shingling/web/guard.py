@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 import secrets
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
@@ -41,21 +41,6 @@ def is_equal(given: str, secret: str) -> bool:
     return secrets.compare_digest(given.encode(), secret.encode())
 
 
-class Proxy(NamedTuple):
-    """Where a proxy shows the application.
-
-    Args:
-        origin: scheme, name and port in the address that browsers open; "" for our own.
-        root: path before those of our pages, such as `/dedup`; "" for none.
-    """
-
-    origin: str = ""
-    root: str = ""
-
-
-_NO_PROXY = Proxy()
-
-
 @dataclass(frozen=True)
 class Access:
     """Who may use the application.
@@ -67,7 +52,9 @@ class Access:
         port: that it listens on.
         token: that the first request must have; None if only this machine can connect.
         form_token: that every form has, so that other sites cannot send one.
-        proxy: that shows it to others.
+        origin: scheme, name and port in the address that browsers open, of a proxy; "" for our own.
+        root: path before those of our pages where a proxy shows them, such as `/dedup`; "" for
+            none.
     """
 
     hosts: frozenset[str]
@@ -75,7 +62,8 @@ class Access:
     any_address: bool = False
     token: str | None = None
     form_token: str = field(default_factory=lambda: secrets.token_urlsafe(32))
-    proxy: Proxy = _NO_PROXY
+    origin: str = ""
+    root: str = ""
 
     @property
     def cookie(self) -> str:
@@ -112,7 +100,7 @@ class Guard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or hand it on."""
-        root, path = self.access.proxy.root, scope["path"]
+        root, path = self.access.root, scope["path"]
         if root and path.startswith(f"{root}/"):  # some proxies take it away, some do not
             path = path.removeprefix(root)
             scope = {**scope, "path": path}
@@ -144,7 +132,7 @@ class Guard:
                 return self._let_in(request, token)
         if request.method not in ("GET", "HEAD"):
             origin, site = headers.get("origin"), headers.get("sec-fetch-site")
-            https = self.access.proxy.origin or f"https://{hosts[0]}"
+            https = self.access.origin or f"https://{hosts[0]}"
             if origin not in (None, f"http://{hosts[0]}", https) or site not in _OWN_SITE:
                 return self.refuse(403, "Another site sent this form; nothing was changed.")
         return None
@@ -162,8 +150,8 @@ class Guard:
         answer = RedirectResponse(link(path, rest), status_code=303)
         answer.set_cookie(
             *(self.access.cookie, token),
-            path=f"{self.access.proxy.root}/",
-            secure=self.access.proxy.origin.startswith("https:"),
+            path=f"{self.access.root}/",
+            secure=self.access.origin.startswith("https:"),
             httponly=True,
             samesite="strict",
         )

@@ -18,9 +18,9 @@ from shingling.web.pairs import stored_page
 from shingling.web.requests import (
     RequestError,
     count,
-    needed,
+    needed_field,
     part_of,
-    read,
+    read_field,
     row_after,
     rows_asked,
     share,
@@ -95,7 +95,7 @@ ORDER BY resemblance, id LIMIT :limit
 
 
 @dataclass(frozen=True)
-class Asked:
+class GroupFilter:
     """Which groups are asked for.
 
     Args:
@@ -110,7 +110,7 @@ class Asked:
     order: str
 
 
-def asked_of(fields: Fields) -> Asked:
+def group_filter(fields: Fields) -> GroupFilter:
     """Read which groups a query or form asks for.
 
     Raises:
@@ -122,9 +122,9 @@ def asked_of(fields: Fields) -> Asked:
     for name, (kind, condition) in _FILTERS.items():
         if name in given:
             conditions.append(condition)
-            bound[name] = read(given, name, kind)
-    order = read(given, "order", one_of(*_RANKS)) or "size"
-    return Asked(given, " AND ".join([_IS_DUPLICATE, *conditions]), bound, order)
+            bound[name] = read_field(given, name, kind)
+    order = read_field(given, "order", one_of(*_RANKS)) or "size"
+    return GroupFilter(given, " AND ".join([_IS_DUPLICATE, *conditions]), bound, order)
 
 
 class GroupRow(NamedTuple):
@@ -177,12 +177,14 @@ class PairRow(NamedTuple):
         return {**self.page.as_dict(), "reviewed": self.review is not None}
 
 
-def groups(connection: Connection, asked: Asked, after: str = "", limit: int = 50) -> GroupList:
+def groups(
+    connection: Connection, wanted: GroupFilter, after: str = "", limit: int = 50
+) -> GroupList:
     """Read groups that have pairs that fulfil a filter. All duplicates are read.
 
     Args:
         connection: to the store.
-        asked: the filter and the order.
+        wanted: the filter and the order.
         after: `next` of the list before.
         limit: at most so many.
 
@@ -190,8 +192,8 @@ def groups(connection: Connection, asked: Asked, after: str = "", limit: int = 5
         RequestError: `after` is not such a value.
     """
     rank, original = _place(after)
-    query = text(_GROUPS.format(rank=_RANKS[asked.order], where=asked.where))
-    values = {**asked.bound, "rank": rank, "original": original, "limit": limit + 1}
+    query = text(_GROUPS.format(rank=_RANKS[wanted.order], where=wanted.where))
+    values = {**wanted.bound, "rank": rank, "original": original, "limit": limit + 1}
     rows = connection.execute(query, values).all()
     known = stored_pages(connection, {one for row in rows for one in (row.original_id, row.first)})
     shown = [
@@ -237,7 +239,7 @@ def _place(after: str) -> tuple[float, int]:
 def members(
     connection: Connection,
     original: StoredPage,
-    asked: Asked,
+    wanted: GroupFilter,
     beyond: int = 0,
     limit: int = 100,
     *,
@@ -248,14 +250,14 @@ def members(
     Args:
         connection: to the store.
         original: of the group.
-        asked: the filter.
+        wanted: the filter.
         beyond: id of the page that they come after.
         limit: at most so many.
         newest: newest first, of those before that page.
     """
     beside, order = ("<", "DESC") if newest else (">", "ASC")
-    query = text(_MEMBERS.format(where=asked.where, beyond=beside, order=order))
-    values = {**asked.bound, "original": original.id, "beyond": beyond, "limit": limit}
+    query = text(_MEMBERS.format(where=wanted.where, beyond=beside, order=order))
+    values = {**wanted.bound, "original": original.id, "beyond": beyond, "limit": limit}
     ids = connection.scalars(query, values).all()
     known = stored_pages(connection, ids)
     found = [known[one] for one in ids if one in known]
@@ -272,20 +274,20 @@ def least_alike(connection: Connection, limit: int) -> list[tuple[StoredPage, St
 
 def show_groups(session: Session, query: Fields) -> Values:
     """List of groups."""
-    asked = asked_of(query)
+    wanted = group_filter(query)
     with session.reading() as connection:
-        found = groups(connection, asked, query.get("after", ""), rows_asked(query))
-    return {**found._asdict(), "asked": asked}
+        found = groups(connection, wanted, query.get("after", ""), rows_asked(query))
+    return {**found._asdict(), "wanted": wanted}
 
 
 def show_group(session: Session, query: Fields) -> Values:
     """Duplicates of one original."""
-    original = stored_page(Store(session), needed(query, "url"))
-    asked, limit = asked_of(query), rows_asked(query)
+    original = stored_page(Store(session), needed_field(query, "url"))
+    wanted, limit = group_filter(query), rows_asked(query)
     with session.reading() as connection:
-        found = members(connection, original, asked, row_after(query), limit + 1)
+        found = members(connection, original, wanted, row_after(query), limit + 1)
     return {
-        "asked": asked,
+        "wanted": wanted,
         "original": original,
         "rows": found[:limit],
         "next": found[limit - 1].page.id if len(found) > limit else None,
@@ -297,19 +299,23 @@ def show_reviews(session: Session, query: Fields) -> Values:
     return part_of(Store(session).admin.reviews(), query)
 
 
-def pair_address(a: StoredPage, b: StoredPage, place: str | None, asked: Asked) -> str:
+def pair_address(a: StoredPage, b: StoredPage, place: str | None, wanted: GroupFilter) -> str:
     """Address of a pair of a group that is at a place of a list."""
-    return link("/pair", {"a": a.url, "b": b.url, "at": place, **asked.values})
+    return link("/pair", {"a": a.url, "b": b.url, "at": place, **wanted.values})
 
 
 def neighbours(
-    session: Session, original: StoredPage, duplicate: StoredPage, asked: Asked, at: str | None
+    session: Session,
+    original: StoredPage,
+    duplicate: StoredPage,
+    wanted: GroupFilter,
+    at: str | None,
 ) -> tuple[str | None, ...]:
     """Find the addresses of the pairs before and after one in its group."""
     with session.reading() as connection:
-        before = members(connection, original, asked, duplicate.id, 1, newest=True)
-        after = members(connection, original, asked, duplicate.id, 1)
+        before = members(connection, original, wanted, duplicate.id, 1, newest=True)
+        after = members(connection, original, wanted, duplicate.id, 1)
     return tuple(
-        next((pair_address(original, one.page, at, asked) for one in found), None)
+        next((pair_address(original, one.page, at, wanted) for one in found), None)
         for found in (before, after)
     )

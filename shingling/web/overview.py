@@ -14,7 +14,7 @@ from shingling.store import Store
 from shingling.store.listing import list_pages
 from shingling.store.model import DAY, from_seconds
 from shingling.store.run_records import list_runs
-from shingling.web.lists import asked_of, groups, least_alike
+from shingling.web.lists import group_filter, groups, least_alike
 from shingling.web.pages import runs_as_rows
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def count_all(session: Session) -> Values:
         return {
             "status": status,
             "charts": [_over_time(connection), count_resemblances(connection)],
-            "largest": groups(connection, asked_of({}), limit=_ROWS_SHOWN).rows,
+            "largest": groups(connection, group_filter({}), limit=_ROWS_SHOWN).rows,
             "pairs": least_alike(connection, _ROWS_SHOWN),
             "kept": [*map(store.with_own_text, kept)],
             "sites": sites,

@@ -11,11 +11,19 @@ from shingling.console.options import one_of, time
 from shingling.rules.reasons import Reason
 from shingling.similarity import word_diff
 from shingling.store import STATUSES, Store
+from shingling.store.decided import page_beside
 from shingling.store.listing import PageFilter, list_pages
 from shingling.store.model import DAY
 from shingling.store.run_records import list_runs
 from shingling.store.verdicts import CHANGES, previous_run, verdict_counts
-from shingling.web.requests import RequestError, count, needed, read, row_after, rows_asked
+from shingling.web.requests import (
+    RequestError,
+    count,
+    needed_field,
+    read_field,
+    row_after,
+    rows_asked,
+)
 from shingling.web.shown import link
 
 if TYPE_CHECKING:
@@ -53,7 +61,7 @@ PAGE = (
 
 def find(session: Session, query: Fields) -> str:
     """Address of what a text stands for: the page of a URL, or the pages that have its words."""
-    asked = needed(query, "q").strip()
+    asked = needed_field(query, "q").strip()
     found = Store(session).find_pasted(asked)
     if found or "://" in asked:
         return link("/page", {"url": found[0].url if found else asked})
@@ -62,7 +70,7 @@ def find(session: Session, query: Fields) -> str:
 
 def show_pages(session: Session, query: Fields) -> Values:
     """List of pages, the newest first."""
-    wanted = {name: read(query, name, kind) for name, kind in _FIELDS.items()}
+    wanted = {name: read_field(query, name, kind) for name, kind in _FIELDS.items()}
     after, limit = row_after(query), rows_asked(query)
     with session.reading() as connection:
         found = list_pages(connection, PageFilter(**wanted), after, limit)  # type: ignore[typeddict-item]
@@ -71,7 +79,7 @@ def show_pages(session: Session, query: Fields) -> Values:
 
 def show_page(session: Session, query: Fields) -> Values:
     """All that is known of a URL, whether it is stored or not."""
-    url, store = needed(query, "url"), Store(session)
+    url, store = needed_field(query, "url"), Store(session)
     page = next(iter(store.find_pasted(url)), None)
     values = {**dict.fromkeys(PAGE), "url": url}
     if page is None:
@@ -80,8 +88,7 @@ def show_page(session: Session, query: Fields) -> Values:
     with session.reading() as connection:
         rules = connection.execute(text(_RULES), {"site": page.site, "path": path}).all()
         duplicates = connection.scalar(text(_DUPLICATES), {"id": page.id})
-    others = [] if page.decided_by is None else store.find(page.decided_by)
-    other = next((one for one in others if one.scope == page.scope), None)
+    other = page_beside(page, page.decided_by, store.find)
     own, beside = (one and store.split_text(one) for one in (page, other))
     changes = word_diff(beside.compared, own.compared) if own and beside else []
     most = store.shares_most(page) if page.status == "skipped" else None
@@ -117,7 +124,7 @@ def runs_as_rows(connection: Connection, found: Sequence[RunRecord]) -> list[dic
 
 def show_run(session: Session, query: Fields) -> Values:
     """One run: its pages by verdict and reason, and beside the run before."""
-    number = read(query, "id", count) or 0
+    number = read_field(query, "id", count) or 0
     with session.reading() as connection:
         found = [run for run in list_runs(connection, 1, number + 1) if run.id == number]
         if not found:

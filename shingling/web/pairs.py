@@ -12,14 +12,12 @@ from shingling.store import Store
 from shingling.store.decided import (
     PairMeasures,
     Step,
-    deciding_reason,
     deciding_step,
-    deciding_value,
     pair_decision,
     why,
 )
 from shingling.web.requests import RequestError
-from shingling.web.shown import cut, link, measure
+from shingling.web.shown import cut, link
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -32,18 +30,6 @@ if TYPE_CHECKING:
 
 MIN_WORDS_OF_SHARED_ROW = 25  # shorter passages stay in the row of what differs around them
 WORDS_SHOWN_AT_ENDS = 20  # of a shared passage that is folded
-
-
-class AlignedRow(NamedTuple):
-    """A row of both texts: a passage that both have, or what differs, with what is short between.
-
-    Args:
-        shared: whether both sides are the same passage.
-        changes: that are shown in it.
-    """
-
-    shared: bool
-    changes: list[Change]
 
 
 class Side(NamedTuple):
@@ -79,8 +65,6 @@ class Pair(NamedTuple):
         right: the other one.
         passages: of both texts; None if a text is not kept.
         decision: on the two; None if neither was decided by the other.
-        value: that decided, as it is shown; "" if none did.
-        explained: what it was measured on and compared with.
         known: what is measured now.
         fields: own fields of items in which the one that was decided differs.
         steps: why the second page stands as it does.
@@ -91,8 +75,6 @@ class Pair(NamedTuple):
     right: Side
     passages: list[Change] | None
     decision: PairDecision | None
-    value: str
-    explained: str
     known: PairMeasures
     fields: tuple[str, ...]
     steps: list[Answered]
@@ -125,22 +107,25 @@ def read_pair(session: Session, first: str, second: str) -> Pair:
         if left.text and right.text
         else None,
         decision=decision,
-        value=measure(deciding_value(decision.page).value) if decision else "",
-        explained=_explained(decision) if decision else "",
-        known=PairMeasures.of(left.text, right.text, signatures, store.scheme),
+        known=PairMeasures.of_texts(left.text, right.text, signatures, store.scheme),
         fields=store.differing_fields(right.page, left.page),
         steps=steps(right, review, store.scheme),
         review=review,
     )
 
 
-def aligned_rows(passages: Iterable[Change]) -> list[AlignedRow]:
-    """Two texts as rows, in order: shared passages, and what differs between them."""
+def aligned_rows(passages: Iterable[Change]) -> list[tuple[bool, list[Change]]]:
+    """Two texts as rows, in order.
+
+    Returns:
+        Whether a row is a passage that both have, else what differs with what is short between;
+        and the changes that are shown in it.
+    """
 
     def is_shared(one: Change) -> bool:
         return one.same and len(written_words(one.a)) >= MIN_WORDS_OF_SHARED_ROW
 
-    return [AlignedRow(shared, [*changes]) for shared, changes in groupby(passages, is_shared)]
+    return [(shared, [*changes]) for shared, changes in groupby(passages, is_shared)]
 
 
 def folded(passage: str) -> tuple[str, str, str, int]:
@@ -169,13 +154,6 @@ def stored_page(store: Store, url: str) -> StoredPage:
     return found[0]
 
 
-def _explained(decision: PairDecision) -> str:
-    value = deciding_value(decision.page)
-    asked = ", ".join(filter(None, (value.measure, value.requirement)))
-    said = deciding_reason(decision.page), asked, decision.of_equal
-    return "; ".join(filter(None, said))
-
-
 def steps(side: Side, review: Review | None, scheme: Scheme) -> list[Answered]:
     """Go through the steps of docs/explanation/deciding.md with what is stored of a page.
 
@@ -199,7 +177,7 @@ def steps(side: Side, review: Review | None, scheme: Scheme) -> list[Answered]:
     # What is skipped was compared before.
     last = Step.NEW if page.status == "skipped" else decided
     order = [*Step]
-    asked = order[: order.index(last) + 1]
-    shown = {**dict.fromkeys(order, "not asked"), **dict.fromkeys(asked, "no"), **answers}
+    reached = order[: order.index(last) + 1]
+    shown = {**dict.fromkeys(order, "not asked"), **dict.fromkeys(reached, "no"), **answers}
     shown[decided] = "; ".join(filter(None, (answers.get(decided), why(page))))
     return [Answered(step.value, answer, step is decided) for step, answer in shown.items()]

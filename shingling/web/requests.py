@@ -76,7 +76,7 @@ def fields_of(raw: bytes) -> dict[str, str]:
     return {name: value for name, value in found if value.strip()}
 
 
-def needed(fields: Fields, name: str, problem: str = "") -> str:
+def needed_field(fields: Fields, name: str, problem: str = "") -> str:
     """Value of a field that a request must have.
 
     Raises:
@@ -88,7 +88,7 @@ def needed(fields: Fields, name: str, problem: str = "") -> str:
     return fields[name]
 
 
-def read(fields: Fields, name: str, kind: Callable[[str], _T]) -> _T | None:
+def read_field(fields: Fields, name: str, kind: Callable[[str], _T]) -> _T | None:
     """Value of a field; None if it is not given.
 
     Args:
@@ -110,12 +110,12 @@ def read(fields: Fields, name: str, kind: Callable[[str], _T]) -> _T | None:
 
 def row_after(query: Fields) -> int:
     """Read behind which row a list is to go on: its number, or the id of what it shows."""
-    return read(query, "after", count) or 0
+    return read_field(query, "after", count) or 0
 
 
 def rows_asked(query: Fields) -> int:
     """Read how many rows a query asks for, at most `MAX_ROWS`."""
-    return min(read(query, "size", count) or _ROWS_SHOWN, MAX_ROWS)
+    return min(read_field(query, "size", count) or _ROWS_SHOWN, MAX_ROWS)
 
 
 def part_of(rows: Sequence[Any], query: Fields) -> Values:

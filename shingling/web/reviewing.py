@@ -7,7 +7,7 @@ from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
 from shingling.admin.reviews import Answer, review_pairs
-from shingling.web.requests import RequestError, needed
+from shingling.web.requests import RequestError, needed_field
 from shingling.web.shown import link
 
 if TYPE_CHECKING:
@@ -59,15 +59,15 @@ class Decisions:
         Raises:
             RequestError: the form is none of ours, or a pair is not as it was shown.
         """
-        answer, note = needed(form, "answer"), form.get("note")
+        answer, note = needed_field(form, "answer"), form.get("note")
         if answer not in _ANSWERS:
             raise RequestError("a review is same, different or none")
         if note is not None and len(note) > MAX_NOTE_CHARACTERS:
             raise RequestError(f"a note has {MAX_NOTE_CHARACTERS:,} characters at most")
-        a = needed(form, "a")
+        a = needed_field(form, "a")
         chosen = [
             value.partition(" ")[::2] for name, value in form.items() if name.startswith("tick.")
-        ] or [(form.get("seen", ""), needed(form, "b", "tick a row first"))]
+        ] or [(form.get("seen", ""), needed_field(form, "b", "tick a row first"))]
         answers = [Answer(a, b, _ANSWERS[answer], note) for _, b in chosen]
         return self._write(session, answers, [seen for seen, _ in chosen])
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import uvicorn
 
 from shingling.web.app import Application
-from shingling.web.guard import TOKEN_PARAMETER, Access, Proxy
+from shingling.web.guard import TOKEN_PARAMETER, Access
 from shingling.web.shown import link
 
 if TYPE_CHECKING:
@@ -28,7 +28,8 @@ def serve(
     announce: Callable[[str], None],
     *,
     settings: DedupSettings,
-    proxy: Proxy,
+    origin: str = "",
+    root: str = "",
 ) -> None:
     """Serve a store until the process is interrupted.
 
@@ -37,7 +38,8 @@ def serve(
         where: address or name to listen on, and port; 0 takes a free one.
         announce: is told the address to open, once it can be opened.
         settings: of the project.
-        proxy: that shows it to others.
+        origin: of a proxy that shows it to others, as in `Access`.
+        root: likewise.
 
     Raises:
         OSError: the address cannot be bound.
@@ -48,7 +50,7 @@ def serve(
     socket.getaddrinfo(*where, family)
     with socket.create_server(where, family=family) as listening:
         port = listening.getsockname()[1]
-        access = access_at(host, port, proxy)
+        access = access_at(host, port, origin, root)
         config = uvicorn.Config(
             Application(stores, access, settings).guarded(),
             access_log=False,
@@ -59,7 +61,7 @@ def serve(
             server_header=False,
             timeout_graceful_shutdown=_SECONDS_FOR_LAST_ANSWERS,
         )
-        address = f"{proxy.origin or f'http://{_in_url(host)}:{port}'}{proxy.root}/"
+        address = f"{origin or f'http://{_in_url(host)}:{port}'}{root}/"
         try:
             announce(link(address, {TOKEN_PARAMETER: access.token}))
             uvicorn.Server(config).run(sockets=[listening])
@@ -69,7 +71,7 @@ def serve(
             stores.close()
 
 
-def access_at(host: str, port: int, proxy: Proxy) -> Access:
+def access_at(host: str, port: int, origin: str = "", root: str = "") -> Access:
     """Who may use what listens there: without a token only this machine, and by no proxy."""
     names = {f"{_in_url(host)}:{port}".lower(), f"localhost:{port}"}
     try:
@@ -80,10 +82,10 @@ def access_at(host: str, port: int, proxy: Proxy) -> Access:
         is_local, is_any = address.is_loopback, address.is_unspecified
     if is_any:
         names.add(f"{socket.gethostname().lower()}:{port}")
-    if proxy.origin:
-        names.add(proxy.origin.partition("://")[2])
-    token = None if is_local and not proxy.origin else secrets.token_urlsafe(32)
-    return Access(frozenset(names), port, any_address=is_any, token=token, proxy=proxy)
+    if origin:
+        names.add(origin.partition("://")[2])
+    token = None if is_local and not origin else secrets.token_urlsafe(32)
+    return Access(frozenset(names), port, any_address=is_any, token=token, origin=origin, root=root)
 
 
 def _in_url(host: str) -> str:

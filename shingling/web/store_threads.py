@@ -63,14 +63,14 @@ class StoreThreads:
         """
         return await asyncio.wrap_future(self._pages.submit(self._act, action))
 
-    def begin(self, read: Callable[[Session, Steps], _T], asked: Any) -> LongRead[_T]:
+    def begin(self, read: Callable[[Session, Steps], _T], requested: Any) -> LongRead[_T]:
         """Begin to read what takes minutes, after what was begun before.
 
         Args:
             read: reads it, and tells how far that is.
-            asked: what it is asked for.
+            requested: what it is asked for, such as a threshold.
         """
-        begun = LongRead[_T](asked)
+        begun = LongRead[_T](requested)
 
         def show(done: int, total: int) -> None:
             begun.done, begun.total = done, total
@@ -104,14 +104,14 @@ class LongRead(Generic[_T]):
     """What takes minutes to read, in the background, as far as it is known.
 
     Args:
-        asked: what it is asked for.
+        requested: what it is asked for, such as a threshold.
         begun: when it did.
         done: how much is done.
         total: of how much.
         future: has it at the end.
     """
 
-    asked: Any
+    requested: Any
     begun: datetime = field(default_factory=lambda: datetime.now(UTC))
     done: int = 0
     total: int = 0

@@ -15,7 +15,7 @@ from shingling.tuning.advice import Advice, advise
 from shingling.tuning.evaluation import THRESHOLDS, quality
 from shingling.tuning.pairs import reviewed_pairs
 from shingling.tuning.report import tune_on
-from shingling.web.requests import needed, part_of, read
+from shingling.web.requests import needed_field, part_of, read_field
 from shingling.web.store_threads import CountingError
 from shingling.web.walks import WalkPage
 
@@ -54,8 +54,8 @@ class ThresholdPage(WalkPage[Compared]):
         Raises:
             RequestError: it is no threshold.
         """
-        needed(form, "threshold")
-        threshold = read(form, "threshold", share)
+        needed_field(form, "threshold")
+        threshold = read_field(form, "threshold", share)
         assert threshold is not None
         self.begin(partial(_compare, threshold=threshold), threshold)
 
@@ -72,7 +72,7 @@ class ThresholdPage(WalkPage[Compared]):
         compared, problem = (None, "") if last is None else last.found()
         walk, rows = self.walk(session), []
         if last is not None and walk is not None:
-            tried, kind = last.asked, query.get("change")
+            tried, kind = last.requested, query.get("change")
             advised = advise_by(rules.threshold, tried, walk.rows)
             rows = [row for row in walk.rows if kind in (None, row["change"])]
         return {

@@ -22,12 +22,12 @@ class Walk(NamedTuple):
 
     Args:
         page: path of the list.
-        asked: field of an address that names this walk, and its value.
+        address_fields: field of an address that names this walk, and its value.
         rows: the pairs, with `url` and `other`, and as `same` what is said of them.
     """
 
     page: str
-    asked: Values
+    address_fields: Values
     rows: list[Values]
 
     @property
@@ -37,7 +37,7 @@ class Walk(NamedTuple):
 
     def address(self, row: Values) -> str:
         """Address of a pair: the other page, and the page."""
-        return link("/pair", {"a": row["other"], "b": row["url"], **self.asked})
+        return link("/pair", {"a": row["other"], "b": row["url"], **self.address_fields})
 
     def following(self, *pair: str) -> str | None:
         """Address of the first pair that is not reviewed, behind a pair if one is named."""
@@ -63,10 +63,10 @@ class WalkPage(Generic[_T]):
         self._rows = rows
         self.last: LongRead[_T] | None = None
 
-    def begin(self, read: Callable[[Session, Steps], _T], asked: Any) -> LongRead[_T]:
+    def begin(self, read: Callable[[Session, Steps], _T], requested: Any) -> LongRead[_T]:
         """Begin to find pairs, unless some are being found."""
         if self.last is None or self.last.future.done():
-            self.last = self._stores.begin(read, asked)
+            self.last = self._stores.begin(read, requested)
         return self.last
 
     def walk(self, session: Session, query: Fields | None = None) -> Walk | None:
@@ -75,7 +75,7 @@ class WalkPage(Generic[_T]):
         found = None if last is None else last.found()[0]
         if last is None or found is None:
             return None
-        if query is not None and query.get(self.name) != str(last.asked):
+        if query is not None and query.get(self.name) != str(last.requested):
             return None
         since = last.begun.replace(microsecond=0)  # reviews have whole seconds
         reviews = (one for one in Store(session).admin.reviews() if one.created >= since)
@@ -84,4 +84,4 @@ class WalkPage(Generic[_T]):
             {**row, "same": said.get(frozenset((row["url"], row["other"])))}
             for row in self._rows(found)
         ]
-        return Walk(f"/{self.name}", {self.name: last.asked}, rows)
+        return Walk(f"/{self.name}", {self.name: last.requested}, rows)

@@ -14,7 +14,7 @@ from shingling.errors import StoreError
 from shingling.fetching.learning import RuleCounts
 from shingling.fetching.stored_rules import save
 from shingling.store.session import Session
-from shingling.web.lists import asked_of, groups, least_alike, members
+from shingling.web.lists import group_filter, groups, least_alike, members
 from shingling.web.overview import BINS, MAX_PERIODS, count_all
 from tests.support.invariants import ending, text, words
 from tests.support.stores import ENDINGS, execute, place_of, url_of
@@ -96,7 +96,7 @@ def listed(session: Session, chosen: dict[str, str]) -> list[GroupRow]:
     after: str | None = ""
     while after is not None:
         with session.reading() as connection:
-            page: GroupList = groups(connection, asked_of(chosen), after, 97)
+            page: GroupList = groups(connection, group_filter(chosen), after, 97)
         found += page.rows
         after = page.next
         assert page.groups >= len(found)
@@ -112,7 +112,7 @@ def test_lists_are_those_of_the_stored_pages(
     reviewed = {frozenset((one.a, one.b)) for one in store.admin.reviews()}
     for order in ORDERS:
         rows = listed(session, {**chosen, "order": order})
-        ordered = asked_of({**chosen, "order": order})
+        ordered = group_filter({**chosen, "order": order})
         shown = [(one.original.id, one.size, millionths(one.lowest)) for one in rows]
         assert shown == expected(stored, reviewed, fulfils, order)
         assert shown
@@ -134,8 +134,8 @@ def test_reviews_are_counted_and_the_largest_and_least_alike_come_first(session:
     )
     with session.reading() as connection:
         least = least_alike(connection, 20)
-        largest = members(connection, rows[0].original, asked_of({}), 0, 5000)
-        rest = members(connection, rows[0].original, asked_of({}), largest[4].page.id, 3)
+        largest = members(connection, rows[0].original, group_filter({}), 0, 5000)
+        rest = members(connection, rows[0].original, group_filter({}), largest[4].page.id, 3)
     assert rest == largest[5:8]
     assert len(largest) == rows[0].size
     near = [page.resemblance or 0.0 for page in store.pages() if page.status == "near"]
@@ -238,7 +238,7 @@ def test_a_group_whose_page_cannot_be_read_is_left_out_and_the_others_keep_their
     file: Path,
 ) -> None:
     fill(url_of(file), 2000)
-    everything = asked_of({})
+    everything = group_filter({})
     with Session.open(url_of(file), create=False) as session, session.reading() as connection:
         before = {row.original.id: row.size for row in groups(connection, everything, "", 20).rows}
     gone = [*before][::3]

@@ -13,7 +13,7 @@ from scrapy.settings import Settings
 
 from shingling import Store
 from shingling.plugin.settings import DedupSettings
-from shingling.web.guard import CONTENT_SECURITY_POLICY, Proxy
+from shingling.web.guard import CONTENT_SECURITY_POLICY
 from shingling.web.serving import access_at, serve
 from shingling.web.shown import cut, visible, web_link
 from shingling.web.store_threads import StoreThreads
@@ -170,8 +170,8 @@ def test_another_address_asks_for_a_token_and_read_only_takes_no_reviews(tmp_pat
     ],
 )
 def test_only_loopback_needs_no_token(host: str, is_open: bool) -> None:
-    assert (access_at(host, 8642, Proxy()).token is None) is is_open
-    assert access_at(host, 8642, Proxy("https://crawler.example")).token is not None
+    assert (access_at(host, 8642).token is None) is is_open
+    assert access_at(host, 8642, "https://crawler.example").token is not None
 
 
 def test_what_is_not_to_be_seen_is_shown_as_an_escape() -> None:
@@ -286,6 +286,6 @@ def test_a_server_that_is_interrupted_as_soon_as_it_says_its_address_ends_quietl
         raise KeyboardInterrupt
 
     settings = DedupSettings.from_settings(Settings())
-    serve(stores, ("127.0.0.1", 0), announce, settings=settings, proxy=Proxy())
+    serve(stores, ("127.0.0.1", 0), announce, settings=settings)
     assert len(told) == 1
     assert stores._stopped.is_set()

@@ -61,39 +61,28 @@ def _status(options: CommandOptions) -> int:
 def _print_status(status: StoreStatus) -> None:
     from shingling.store import MAX_PAGES_PER_KEY
 
+    *before, extractor = status.extractors or ("",)
+    if before:
+        extractor += f" (older texts: {', '.join(before)})"
+    kept = f"{status.own_text:,} for their text, {status.other_fields:,} for their fields"
+    full_keys = f"{status.full_keys:,} (each is shared by over {MAX_PAGES_PER_KEY} originals)"
+    url_rules = f"{counted(status.url_rules, 'rule')} on URLs (`scrapy dedup rules`)"
     rows = [
         ("store", status.url),
         ("size", f"{status.bytes / 1e6:,.1f} MB"),
         ("pages", f"{status.pages:,}"),
         ("originals", f"{status.originals:,}"),
-        (
-            "duplicates",
-            f"{status.duplicates:,} ({status.exact:,} exact, {status.near:,} near)",
-        ),
+        ("duplicates", f"{status.duplicates:,} ({status.exact:,} exact, {status.near:,} near)"),
         ("runs", f"{status.runs:,}"),
         ("scheme", _scheme_line(status.scheme)),
         ("index", str(status.index)),
+        ("extractor", extractor),
+        ("kept", kept if status.own_text or status.other_fields else ""),
+        ("reviews", f"{status.reviews:,}" if status.reviews else ""),
+        ("full keys", full_keys if status.full_keys else ""),
+        ("fetches", url_rules if status.url_rules else ""),
     ]
-    if status.extractors:
-        *before, last = status.extractors
-        earlier = f" (older texts: {', '.join(before)})" if before else ""
-        rows.append(("extractor", f"{last}{earlier}"))
-    if status.own_text or status.other_fields:
-        kept = f"{status.own_text:,} for their text, {status.other_fields:,} for their fields"
-        rows.append(("kept", kept))
-    if status.reviews:
-        rows.append(("reviews", f"{status.reviews:,}"))
-    if status.full_keys:
-        rows.append(
-            (
-                "full keys",
-                f"{status.full_keys:,} (each is shared by over {MAX_PAGES_PER_KEY} originals)",
-            )
-        )
-    if status.url_rules:
-        fetches = f"{counted(status.url_rules, 'rule')} on URLs (`scrapy dedup rules`)"
-        rows.append(("fetches", fetches))
-    print_table(["", ""], rows, header=False)
+    print_table(["", ""], [row for row in rows if row[1]], header=False)
 
 
 def _print_runs(runs: list[RunRecord]) -> None:
@@ -116,14 +105,10 @@ def _print_runs(runs: list[RunRecord]) -> None:
 
 def _scheme_line(used: Scheme) -> str:
     """Shingle size, id, and the parameters that are not the default."""
-    scheme = used.describe()
-    others = {
-        name: value
-        for name, value in scheme.items()
-        if name not in ("shingle_size", "version", "unit")
-    }
-    unit = "character" if scheme.get("unit") == "characters" else "word"
-    line = f"{scheme['shingle_size']}-{unit} shingles, {used.id}"
+    others = used.describe()
+    unit = "character" if others.pop("unit", "") == "characters" else "word"
+    del others["version"]
+    line = f"{others.pop('shingle_size')}-{unit} shingles, {used.id}"
     return f"{line}, {json.dumps(others)}" if others else line
 
 
@@ -185,29 +170,29 @@ def _page_as_dict(page: StoredPage, options: CommandOptions, store: Store) -> di
     said = [{**one, "started": one["started"].isoformat()} for one in store.verdicts(page)]
     shown = {"duplicates": duplicates, "verdicts": said, **_columns(page, split)}
     if page.status == "skipped":
+        from shingling.store.decided import rounded_measures
+
         most = store.shares_most(page)
-        shown["shares_most_with"] = most and {
-            "url": most.page.url,
-            "resemblance": round(most.resemblance, 4),
-            "containment": round(most.containment, 4),
-        }
+        shown["shares_most_with"] = most and {"url": most.page.url, **rounded_measures(most)}
     if options.text:
         shown["text"] = store.text(page)
-    explained = _explained(page, split, store) if split and options.explain else None
-    if explained is not None:
+    if explained := _explained(page, split, options, store):
         shown["explained"] = explained.as_dict(store.scheme)
     return shown
 
 
-def _explained(page: StoredPage, split: SplitText, store: Store) -> Explained | None:
-    """Page beside its original, or the one that it would follow; None if it has none."""
+def _explained(
+    page: StoredPage, split: SplitText | None, options: CommandOptions, store: Store
+) -> Explained | None:
+    """Page beside its original, or the one that it would follow, with `--explain`."""
+    if not options.explain:
+        return None
     from shingling.cli.explain import Explained
+    from shingling.store.decided import page_beside
 
-    url = page.original or page.compared_with
-    found = [] if url is None else store.find(url)
-    other = next((one for one in found if one.scope == page.scope), None)
-    text = None if other is None else store.split_text(other)
-    if other is None or text is None:
+    other = page_beside(page, page.original or page.compared_with, store.find)
+    text = other and store.split_text(other)
+    if not (other and split and text):
         return None
     return Explained.of_pages(store, page, other, (split, text))
 
@@ -240,8 +225,7 @@ def _print_page(page: StoredPage, options: CommandOptions, store: Store) -> None
     if text is not None:
         print_lines("", "Compared text, of the item or by the extractor from its page:")
         print_lines(*map(str.strip, text.splitlines()))
-    explained = _explained(page, split, store) if split and options.explain else None
-    if explained is not None:
+    if explained := _explained(page, split, options, store):
         what = "its original" if page.original else "the page that it would follow"
         print_lines("", f"Beside {what} (B), {page.original or page.compared_with}:")
         explained.print_decision()

@@ -114,11 +114,9 @@ def _text(what: str, store: Store) -> tuple[str | None, StoredPage | None]:
 
 def _as_json(match: Match, measure: str | None) -> dict[str, Any]:
     """Page as JSON, with how alike it is, by another measure as well."""
-    similarity: dict[str, Any] = {
-        "resemblance": round(match.resemblance, 4),
-        "containment": round(match.containment, 4),
-        "exact": match.measured,
-    }
+    from shingling.store.decided import rounded_measures
+
+    similarity: dict[str, Any] = {**rounded_measures(match), "exact": match.measured}
     if match.distance is not None:
         similarity["distance"] = match.distance
     if measure is not None:
