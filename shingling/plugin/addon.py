@@ -45,13 +45,12 @@ class Addon:
         except SettingsError as error:
             logger.error("%s", error)
             raise
-        for component, order in ((SourcePipeline, SOURCE_ORDER), (DedupPipeline, PIPELINE_ORDER)):
-            settings.setdefault_in_component_priority_dict("ITEM_PIPELINES", component, order)
-        settings.setdefault_in_component_priority_dict(
-            "SPIDER_MIDDLEWARES", SourceMiddleware, MIDDLEWARE_ORDER
-        )
-        settings.setdefault_in_component_priority_dict(
-            "DOWNLOADER_MIDDLEWARES", BacklogMiddleware, BACKLOG_ORDER
-        )
+        for name, component, order in (
+            ("ITEM_PIPELINES", SourcePipeline, SOURCE_ORDER),
+            ("ITEM_PIPELINES", DedupPipeline, PIPELINE_ORDER),
+            ("SPIDER_MIDDLEWARES", SourceMiddleware, MIDDLEWARE_ORDER),
+            ("DOWNLOADER_MIDDLEWARES", BacklogMiddleware, BACKLOG_ORDER),
+        ):
+            settings.setdefault_in_component_priority_dict(name, component, order)
         for update in hooks("update_settings"):
             update(settings, dedup)

@@ -145,7 +145,7 @@ class SourceMiddleware(BaseSpiderMiddleware):
         self._without_response.append(item)
         return item
 
-    def note(self, item: Any, response: Response, *, is_only_item: bool) -> None:
+    def note_item(self, item: Any, response: Response, *, is_only_item: bool) -> None:
         """Note an item that the pipelines are about to get."""
         self._items.setdefault(response, []).append((item, is_only_item))
 
@@ -200,7 +200,7 @@ class _Held:
         items, self._items = self._items, []
         for item in items:
             assert self._response is not None
-            self._middleware.note(item, self._response, is_only_item=not self._several)
+            self._middleware.note_item(item, self._response, is_only_item=not self._several)
             yield item
 
 

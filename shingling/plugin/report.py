@@ -78,22 +78,22 @@ class Report:
         self.began = time.time()
         self._crawler = crawler
         self._settings = settings
-        self._items: Counter[str] = Counter()  # by status, "dropped" and "error"
-        self._skipped: Counter[Reason] = Counter()  # items by reason
-        self._dropped: Counter[str] = Counter()  # items by status
+        self._items = Counter[str]()  # by status, "dropped" and "error"
+        self._skipped = Counter[Reason]()  # items by reason
+        self._dropped = Counter[str]()  # items by status
         self._originals_missing = 0  # known duplicates that were kept because of that
-        self._fields: Counter[str] = Counter()  # items by the names of fields that kept them
+        self._fields = Counter[str]()  # items by the names of fields that kept them
         # Dropped items by the names of fields in which originals on other sites say something else.
-        self._fields_across: Counter[str] = Counter()
-        self._dropped_for: Counter[tuple[str, str]] = Counter()  # by original, and site of the item
+        self._fields_across = Counter[str]()
+        self._dropped_for = Counter[tuple[str, str]]()  # by original, and site of the item
         self._first_drops: list[str] = []
         self._first_kept = ""  # for its own text, with what it says
-        self._same_line: Counter[tuple[str, str]] = Counter()  # dropped: by original, and its line
+        self._same_line = Counter[tuple[str, str]]()  # dropped: by original, and its line
         self._says_there: dict[tuple[str, str], str] = {}  # the last one of these
         self._logged: set[str] = set()
         self._store_error = ""  # of the last page, unless one has been decided since
 
-    def _log(self, level: int, message: str) -> None:
+    def _log(self, message: str, level: int = logging.INFO) -> None:
         logger.log(level, "%s", message, extra={"spider": self._crawler.spider})
 
     def start(self) -> None:
@@ -105,14 +105,12 @@ class Report:
             decided += f", threshold {rules.threshold:g}"
         workers = f"{settings.workers} worker processes at most" if settings.workers else "a thread"
         self._log(
-            logging.INFO,
             f"Dedup: store {settings.store_url_without_password}, action {settings.action},"
             f" {decided}, pages extracted in {workers},"
             f" {'compiled' if COMPILED else 'NumPy'} signing",
         )
         if not rules.store_text and rules.own_text != "ignore":
             self._log(
-                logging.INFO,
                 "Dedup: texts are not kept (DEDUP_STORE_TEXT = False), so what pages say of their"
                 " own is not known (DEDUP_OWN_TEXT): resemblance decides",
             )
@@ -183,7 +181,6 @@ class Report:
         described = describe_duplicate(verdict)
         if not self._dropped and not self._settings.debug:
             self._log(
-                logging.INFO,
                 f"Dropped the item of {url[:_MAX_URL]}: {described} (no more drops"
                 " are logged; DEDUP_DEBUG = True logs all)",
             )
@@ -223,7 +220,7 @@ class Report:
         """Log a message, the first time that there is one about this."""
         if about not in self._logged:
             self._logged.add(about)
-            self._log(level, message)
+            self._log(message, level)
 
     @property
     def skipped(self) -> dict[str, int]:
@@ -235,20 +232,18 @@ class Report:
         total = self._items.total()
         parts = [f"{self._items['dropped']} dropped{_listed(self._dropped)}"]
         parts += [f"{self._items[status]} {status}" for status in _KEPT_STATUSES]
-        duplicates = self._items["exact"] + self._items["near"]
-        if duplicates:
-            parts.append(f"{duplicates} duplicates kept")
         kept, kept_for_text = (self._items[reason] for reason in KEEPING)
-        if kept:
-            parts.append(f"{kept} kept because their fields differ")
-        if kept_for_text:
-            parts.append(f"{kept_for_text} {_FOR_TEXT}")
+        seldom = {
+            "duplicates kept": self._items["exact"] + self._items["near"],
+            "kept because their fields differ": kept,
+            _FOR_TEXT: kept_for_text,
+        }
+        parts += [f"{number} {what}" for what, number in seldom.items() if number]
         parts.append(f"{self._items['skipped']} skipped{_listed(self._skipped)}")
         parts.append(f"{self._items['error']} errors")
-        self._log(logging.INFO, f"Dedup: {total} items: {', '.join(parts)}")
+        self._log(f"Dedup: {total} items: {', '.join(parts)}")
         if kept:
             self._log(
-                logging.INFO,
                 f"Dedup: {kept} near-duplicates were kept because their fields differ:"
                 f" {_names(self._fields)}. If {_first(self._fields)} says nothing:"
                 " DEDUP_IGNORE_FIELDS ="
@@ -256,7 +251,6 @@ class Report:
             )
         if kept_for_text:
             self._log(
-                logging.INFO,
                 f"Dedup: {kept_for_text} near-duplicates were {_FOR_TEXT}{self._first_kept}."
                 ' To let such pages go: DEDUP_OWN_TEXT = "ignore"',
             )
@@ -264,14 +258,12 @@ class Report:
             if number >= _SERIES:
                 said = _said((self._says_there[original, there], there), "it")
                 self._log(
-                    logging.INFO,
                     f"Dedup: {number} items dropped as near-duplicates of {original[:_MAX_URL]}"
                     f" differ from it by words in the same line: {said}. If they are a"
                     ' series and no copies: DEDUP_OWN_TEXT = "strict"',
                 )
         if self._fields_across:
             self._log(
-                logging.INFO,
                 "Dedup: items were dropped as duplicates of items on other sites, although these"
                 f" fields differ: {_names(self._fields_across)}. To keep items that differ in"
                 f" {_first(self._fields_across)}: DEDUP_FIELDS ="
@@ -279,7 +271,6 @@ class Report:
             )
         if self._originals_missing:
             self._log(
-                logging.INFO,
                 f"Dedup: {self._originals_missing} known duplicates were kept because their"
                 " originals were not seen in this crawl or the last one",
             )
@@ -289,13 +280,13 @@ class Report:
                 ' DEDUP_ACTION = "tag", or name the fields that tell them apart in DEDUP_FIELDS.'
                 " The first drops of the crawl:"
             )
-            self._log(logging.WARNING, "\n  ".join([advice, *self._first_drops]))
+            self._log("\n  ".join([advice, *self._first_drops]), logging.WARNING)
         for reason, number in self._skipped.most_common(1):
             if number > _MUCH * total and reason.advice:
-                self._log(
-                    logging.WARNING,
-                    f"Dedup did not compare {number} of {total} items ({reason}): {reason.advice}",
+                advice = (
+                    f"Dedup did not compare {number} of {total} items ({reason}): {reason.advice}"
                 )
+                self._log(advice, logging.WARNING)
 
     def _dropped_too_many(self, items: int) -> str:
         """Say which drops are so many that some may be wrong; "" if none are."""

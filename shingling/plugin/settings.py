@@ -233,8 +233,6 @@ def _check_fields(settings: DedupSettings) -> None:
 
 def _with_files(parameters: Mapping[str, Any], *, read: bool) -> dict[str, Any]:
     """Replace the names of files in a scheme by what is in them, or by defaults without `read`."""
-    from shingling.text.languages import is_file_name
-
     whole = dict(parameters)
     simhash, canonical = whole.get("simhash"), whole.get("canonical")
     if isinstance(simhash, Mapping) and isinstance(simhash.get("idf"), str):
@@ -243,9 +241,12 @@ def _with_files(parameters: Mapping[str, Any], *, read: bool) -> dict[str, Any]:
         hint = "; `scrapy dedup tune --idf` makes such a file"
         idf = Idf.from_json(_read_file(simhash["idf"], hint)) if read else None
         whole["simhash"] = {**simhash, "idf": idf}
-    if isinstance(canonical, Mapping) and is_file_name(canonical.get("stop_words")):
-        words = _read_stop_words(canonical["stop_words"]) if read else True
-        whole["canonical"] = {**canonical, "stop_words": words}
+    if isinstance(canonical, Mapping) and "stop_words" in canonical:
+        from shingling.text.languages import is_file_name
+
+        if is_file_name(canonical["stop_words"]):
+            words = _read_stop_words(canonical["stop_words"]) if read else True
+            whole["canonical"] = {**canonical, "stop_words": words}
     return whole
 
 
@@ -320,8 +321,6 @@ def store_url(value: Any) -> str:
 
 def boolean(value: Any) -> bool:
     """Read True or False, also as Scrapy's command line has them."""
-    if isinstance(value, bool):
-        return value
     text = str(value).lower()
     if text not in _TRUE_VALUES + _FALSE_VALUES:
         raise ValueError

@@ -9,6 +9,7 @@ none of its objects is ever compared with `==`.
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from datetime import date, time, timedelta
 from decimal import Decimal
 from enum import Enum
@@ -51,6 +52,7 @@ def carries_data(request: Request) -> bool:
         return True
 
 
+@dataclass(frozen=True)
 class Carried:
     """Values that the objects have which a request carries, before the callback runs.
 
@@ -58,8 +60,7 @@ class Carried:
         values: as texts, and identities of the objects; None: they may have any.
     """
 
-    def __init__(self, values: set[str | int] | None) -> None:
-        self._values = values
+    values: set[str | int] | None
 
     @classmethod
     def by(cls, request: Request, crawler: Crawler | None = None) -> Carried | None:
@@ -84,7 +85,7 @@ class Carried:
             of_item = _values_of(item)
         except Exception:  # an odd class; in doubt the item is kept
             return True
-        return of_item is None or self._values is None or not of_item.isdisjoint(self._values)
+        return of_item is None or self.values is None or not of_item.isdisjoint(self.values)
 
 
 def _made_of_response(crawler: Crawler, request: Request) -> Collection[str]:

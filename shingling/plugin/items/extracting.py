@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from http import HTTPStatus
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, TypeAlias
 
 from w3lib.encoding import http_content_type_encoding
 
@@ -42,17 +42,9 @@ if TYPE_CHECKING:
 _COMPARED_ONLY = DEFAULT_EXTRACTOR  # its texts are not for people
 
 
-class Body(NamedTuple):
-    """What is in a body.
-
-    Args:
-        extraction: what was extracted from it.
-        new_key: hash of the body, and of how it is extracted, which the store should keep with the
-            page; None if it has it, or keeps no texts.
-    """
-
-    extraction: Extraction
-    new_key: bytes | None = None
+_Body: TypeAlias = tuple[Extraction, bytes | None]
+"""What was extracted from a body, and the hash of the body and of how it is extracted, which the
+store should keep with the page; None if it has it, or keeps no texts."""
 
 
 class DocumentExtractor:
@@ -96,7 +88,7 @@ class DocumentExtractor:
         self.main_texts_missing = 0  # of these, that it did not give
         # Of responses, by the URL that they are stored under: the items of a page share them, and
         # what learns from pages.
-        self._bodies, self._heads = SharedTasks[Body](), SharedTasks[Head]()
+        self._bodies, self._heads = SharedTasks[_Body](), SharedTasks[Head]()
 
     async def extract(
         self, document: Document, response: Response | None
@@ -116,8 +108,8 @@ class DocumentExtractor:
             declared = (await self._head(response)).canonical
             if declared is None or not is_same_page(declared, document.canonical):
                 return Reason.URL_MISMATCH
-        body = await self._body(document, response)
-        extraction, own, key = body.extraction, document.own_fields, body.new_key
+        extraction, key = await self._body(document, response)
+        own = document.own_fields
         texts: Sequence[str] = ()
         if document.strings and extraction.text is not None:
             texts = text_fields(document.strings, extraction.text, self._extractor.scheme)
@@ -153,8 +145,8 @@ class DocumentExtractor:
         fetched = fetched_page(response)
         if fetched is None or len(fetched.body) > self._settings.max_bytes:
             return None
-        body = await self._shared_body(fetched, response.url, response)
-        return await self._with_head(body.extraction, response)
+        extraction, _ = await self._shared_body(fetched, response.url, response)
+        return await self._with_head(extraction, response)
 
     async def main_text(
         self, document: Document, response: Response | None, extraction: Extraction
@@ -195,7 +187,7 @@ class DocumentExtractor:
             "time/read": round(self.pool.seconds, 3),
         }
 
-    async def _body(self, document: Document, response: Response | None) -> Body:
+    async def _body(self, document: Document, response: Response | None) -> _Body:
         """Extract the text of a document."""
         url = document.url or (response.url if response is not None else "")
         fetched = fetched_for(document, response, self._settings.max_bytes)
@@ -204,17 +196,17 @@ class DocumentExtractor:
                 found = partial(page_by_url, url=url, scope=self._scope(url))
                 page = await self._store.run(found)
                 if page is not None and page.signature is not None:
-                    return Body(_extraction_of(page))
-            return Body(Extraction(reason=fetched))
+                    return _extraction_of(page), None
+            return Extraction(reason=fetched), None
         if response is None or fetched.body is not response.body:
             return await self._known_or_new(fetched, url)
         return await self._shared_body(fetched, url, response)
 
-    async def _shared_body(self, fetched: Fetched, url: str, response: Response) -> Body:
+    async def _shared_body(self, fetched: Fetched, url: str, response: Response) -> _Body:
         """Extract the body of a response once, for all that ask for it under a URL."""
         return await self._bodies.result(response, url, partial(self._known_or_new, fetched, url))
 
-    async def _known_or_new(self, fetched: Fetched, url: str) -> Body:
+    async def _known_or_new(self, fetched: Fetched, url: str) -> _Body:
         """Take what was extracted from a body before, or extract it."""
         # What the store knows of a body is its text, which it may be told not to keep.
         has_key = fetched.is_html and self._settings.rules.store_text
@@ -228,12 +220,12 @@ class DocumentExtractor:
                 self._known_bodies += 1
                 is_kept = (page.url, page.scope) == (safe_url(url), self._scope(url))
                 known = page if page.body_key == key else replace(page, title=None)
-                return Body(_extraction_of(known), None if is_kept else key)
+                return _extraction_of(known), None if is_kept else key
         try:
             extraction = await self.pool.extract(fetched)
         except ExtractionError as error:
             extraction = Extraction(reason=error.reason)
-        return Body(extraction, key)
+        return extraction, key
 
     async def _page_by_body(self, key: bytes) -> Page | None:
         """Find what was extracted from a body before; keys that come meanwhile are read at once.
