@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from argparse import Action, ArgumentError, ArgumentParser, ArgumentTypeError, Namespace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from shingling.plugin import settings
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from shingling.plugin.settings import DedupSettings
+    from shingling.plugin.settings import Accepted, DedupSettings
 
 MAX_WHOLE_NUMBER = 2**31 - 1
 MAX_DAYS = 1_000_000
@@ -119,44 +120,27 @@ def alike(word: str, others: Iterable[str]) -> list[str]:
     return get_close_matches(word[:100], [*others], 2, 0.7)
 
 
-def whole_number(low: int, high: int = MAX_WHOLE_NUMBER) -> Callable[[str], int]:
+def _typed(accepted: Accepted) -> Callable[[str], Any]:
+    """Make the type of what a setting accepts as well."""
+    shown, read = accepted
+
+    def take(value: str) -> Any:
+        try:
+            return read(value)
+        except ValueError:
+            raise ArgumentTypeError(f"takes {shown}") from None
+
+    return take
+
+
+def whole_number(low: int, high: int = MAX_WHOLE_NUMBER) -> Callable[[str], Any]:
     """Make the type of a whole number from `low` to `high`."""
-
-    def read(value: str) -> int:
-        try:
-            found = int(value)
-        except ValueError:
-            found = low - 1
-        if not low <= found <= high:
-            accepted = f"from {low}" if low != 1 else "above 0, up"
-            raise ArgumentTypeError(f"takes a whole number {accepted} to {high:,}")
-        return found
-
-    return read
+    return _typed(settings.whole_number(low, high))
 
 
-def number(high: int, unit: str = "number", *, with_zero: bool = False) -> Callable[[str], float]:
-    """Make the type of a number above 0, or from 0 on, to `high`.
-
-    Args:
-        high: the highest one.
-        unit: says in an error what is accepted, such as `number of days`.
-        with_zero: whether 0 is accepted.
-    """
-
-    def read(value: str) -> float:
-        try:
-            found = float(value)
-        except ValueError:
-            found = math.nan
-        if 0 < found <= high or (with_zero and found == 0):
-            return found
-        lowest = "from 0" if with_zero else "above 0,"
-        raise ArgumentTypeError(
-            f"takes a {unit} {lowest} {'to' if with_zero else 'at most'} {high:,}"
-        )
-
-    return read
+def number(high: int, unit: str = "", *, with_zero: bool = False) -> Callable[[str], Any]:
+    """Make the type of a number above 0, or from 0 on, to `high`."""
+    return _typed(settings.number(high, unit, with_zero=with_zero))
 
 
 def time(value: str) -> float:
@@ -188,7 +172,7 @@ CSV = flag("--csv", "print CSV; a text that a spreadsheet takes for a formula ge
 
 EVERY = option(
     "--every",
-    type=number(86_400, "number of seconds"),
+    type=number(86_400, " of seconds"),
     default=10.0,
     metavar="SECONDS",
     help="time between two lines of progress, where there is no terminal (default: 10)",
@@ -196,4 +180,4 @@ EVERY = option(
 """Of commands that tell how far they have come."""
 
 share = number(1)
-days = number(MAX_DAYS, "number of days")
+days = number(MAX_DAYS, " of days")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from shingling.plugin.settings import choice, positive
+from shingling.plugin.settings import choice, number
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
@@ -24,7 +24,7 @@ def settings() -> dict[str, Setting]:
     return {
         "DEDUP_FETCH": ("all", *choice("all", "observe", "skip")),
         "DEDUP_FETCH_NEVER": ((), "changes of URLs, such as drop-parameter page", _read_changes),
-        "DEDUP_SKIP_RISK": (DEFAULT_SKIP_RISK, *positive(1)),
+        "DEDUP_SKIP_RISK": (DEFAULT_SKIP_RISK, *number(1)),
     }
 
 

@@ -338,18 +338,19 @@ def choice(*choices: str) -> Accepted:
     return f"{', '.join(choices[:-1])} or {choices[-1]}", read
 
 
-def positive(high: float, unit: str = "") -> Accepted:
-    """Accept numbers above 0, up to one."""
+def number(high: float, unit: str = "", *, with_zero: bool = False) -> Accepted:
+    """Accept numbers above 0, or from 0 on, up to one."""
 
     def read(value: Any) -> float:
         if isinstance(value, (bool, bytes)):
             raise TypeError
-        number = float(value)
-        if not 0 < number <= high:
+        found = float(value)
+        if not (0 < found <= high or (with_zero and found == 0)):
             raise ValueError
-        return number
+        return found
 
-    return f"a number{unit} above 0, at most {high}", read
+    accepted = f"from 0 to {high:,}" if with_zero else f"above 0, at most {high:,}"
+    return f"a number{unit} {accepted}", read
 
 
 def whole_number(low: int, high: int, unit: str = "") -> Accepted:
@@ -358,12 +359,12 @@ def whole_number(low: int, high: int, unit: str = "") -> Accepted:
     def read(value: Any) -> int:
         if isinstance(value, bool):
             raise TypeError
-        number = int(value) if isinstance(value, str) else operator.index(value)
-        if not low <= number <= high:
+        found = int(value) if isinstance(value, str) else operator.index(value)
+        if not low <= found <= high:
             raise ValueError
-        return number
+        return found
 
-    return f"a whole number{unit}, {low} to {high}", read
+    return f"a whole number{unit}, {low} to {high:,}", read
 
 
 def optional(accepted: Accepted) -> Accepted:
@@ -390,16 +391,15 @@ def number_of_workers(value: Any) -> int:
     """Read a number of worker processes."""
     if value == "auto":
         return min(usable_cpus(), _MAX_AUTO_WORKERS)
-    number: int = whole_number(0, 256)[1](value)
-    return number
+    return int(whole_number(0, 256)[1](value))
 
 
 def worker_memory(value: Any) -> int:
     """Read a size in MB, of 1,048,576 bytes, as bytes; 0 is no limit."""
-    number: int = whole_number(0, 1_000_000)[1](value)
-    if 0 < number < 256:
+    megabytes = int(whole_number(0, 1_000_000)[1](value))
+    if 0 < megabytes < 256:
         raise ValueError
-    return number << 20
+    return megabytes << 20
 
 
 def _names(value: Any) -> tuple[str, ...]:
@@ -450,7 +450,7 @@ _BOOLEAN: Accepted = ("True or False", boolean)
 
 SETTINGS: dict[str, Setting] = {
     "DEDUP_ACTION": ("drop", *choice("drop", "tag", "observe")),
-    "DEDUP_CONTAINMENT": (None, *optional(positive(1))),
+    "DEDUP_CONTAINMENT": (None, *optional(number(1))),
     "DEDUP_DEBUG": (False, *_BOOLEAN),
     "DEDUP_ENABLED": (True, *_BOOLEAN),
     "DEDUP_EXTRACTOR": (
@@ -492,11 +492,11 @@ SETTINGS: dict[str, Setting] = {
     ),
     "DEDUP_TEMPLATES": (True, *_BOOLEAN),
     "DEDUP_TEXT_FIELD": ("text", *_FIELDS),
-    "DEDUP_THRESHOLD": (DEFAULT_THRESHOLD, *positive(1)),
-    "DEDUP_TIMEOUT": (30.0, *positive(3600, " of seconds")),
+    "DEDUP_THRESHOLD": (DEFAULT_THRESHOLD, *number(1)),
+    "DEDUP_TIMEOUT": (30.0, *number(3600, " of seconds")),
     "DEDUP_TITLE_FIELD": ("title", *_FIELD),
     "DEDUP_URL_FIELD": ("url", *_FIELD),
-    "DEDUP_ORIGINAL_MAX_AGE_DAYS": (None, *optional(positive(1_000_000, " of days"))),
+    "DEDUP_ORIGINAL_MAX_AGE_DAYS": (None, *optional(number(1_000_000, " of days"))),
     "DEDUP_WORKERS": (
         "auto",
         "auto, 0 for a thread, or a number of processes up to 256",
