@@ -144,12 +144,12 @@ def print_table(
 
 def print_pages(pages: Iterable[StoredPage]) -> None:
     """Print stored pages, one a line; columns that would be empty are left out."""
-    from shingling.store.decided import deciding_value
+    from shingling.store.decided import required_value
 
     columns = ("status", "words", "resemblance", "threshold", "URL", "original")
     rows = []
     for page in pages:
-        _, value, least = deciding_value(page)
+        least = required_value(page)
         kept = "kept: " if page.status == "new" else ""
         names = f" ({', '.join(page.fields)})" if page.fields else ""
         rows.append(
@@ -157,7 +157,7 @@ def print_pages(pages: Iterable[StoredPage]) -> None:
                 f"{page.status}, changed" if page.last_verdict == "changed" else page.status,
                 str(page.words),
                 "" if page.resemblance is None else f"{page.resemblance:.3f}",
-                "" if value is None or least is None or page.reason == "piece" else f"{least:g}",
+                "" if least is None or page.reason == "piece" else f"{least:g}",
                 page.url,
                 page.original or "",
                 page.compared_with or "",

@@ -45,40 +45,22 @@ def deciding_step(page: StoredPage) -> Step:
     return steps.get(page.status, Step.NEW)
 
 
-class Value(NamedTuple):
-    """A value that was compared with what was asked for.
+def deciding_value(page: StoredPage) -> float | None:
+    """Value that decided, of a page that follows another one, or would follow it.
 
-    Args:
-        measure: `resemblance` or `containment`.
-        value: None if nothing was measured.
-        least: that was asked for; None if nothing was, or it is not known.
+    Of a piece it is its containment, of any other page its resemblance.
     """
-
-    measure: str
-    value: float | None
-    least: float | None = None
-
-    @property
-    def requirement(self) -> str:
-        """What the value had to reach: "at or above the threshold 0.5"; "" if that is not known."""
-        # A page whose group has lost its original may have been decided again by other rules.
-        if self.least is None or self.value is None or self.value < self.least:
-            return ""
-        what = "the threshold " if self.measure == "resemblance" else ""
-        return f"at or above {what}{self.least:g}"
-
-    def __str__(self) -> str:
-        said = "not measured" if self.value is None else f"{self.measure} {self.value:.3f}"
-        return ", ".join(filter(None, (said, self.requirement)))
+    return page.containment if page.reason == Reason.PIECE else page.resemblance
 
 
-def deciding_value(page: StoredPage) -> Value:
-    """Value that decided, of a page that follows another one, or would follow it."""
+def required_value(page: StoredPage) -> float | None:
+    """Least value that was required; None if there is none, or it is not known."""
+    least = page.threshold if deciding_step(page) in (Step.NEAR, Step.NEW) else None
     if page.reason == Reason.PIECE:
         least = None if page.rules is None else page.rules.containment
-        return Value("containment", page.containment, least)
-    is_required = deciding_step(page) in (Step.NEAR, Step.NEW)
-    return Value("resemblance", page.resemblance, page.threshold if is_required else None)
+    value = deciding_value(page)
+    # A page whose group has lost its original may have been decided again by other rules.
+    return None if value is None or least is None or value < least else least
 
 
 def deciding_reason(page: StoredPage) -> str:
@@ -146,9 +128,16 @@ def _other_requirements(page: StoredPage) -> str:
 
 
 def why(page: StoredPage) -> str:
-    """Say what decided how a page stands, with the value beside what was asked for."""
-    value = "" if page.resemblance is None else str(deciding_value(page))
-    return ": ".join(filter(None, (deciding_reason(page), value)))
+    """Say what decided how a page stands, with the value beside what was required."""
+    said = [deciding_reason(page)]
+    value, least = deciding_value(page), required_value(page)
+    if value is not None:
+        is_piece = page.reason == Reason.PIECE
+        line = f"{'containment' if is_piece else 'resemblance'} {value:.3f}"
+        if least is not None:
+            line += f", at or above {'' if is_piece else 'the threshold '}{least:g}"
+        said.append(line)
+    return ": ".join(filter(None, said))
 
 
 class PairDecision(NamedTuple):
@@ -165,7 +154,7 @@ class PairDecision(NamedTuple):
     @property
     def value(self) -> float | None:
         """Value that decided."""
-        return deciding_value(self.page).value
+        return deciding_value(self.page)
 
     def __str__(self) -> str:
         of_page = why(self.page)

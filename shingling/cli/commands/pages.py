@@ -191,8 +191,8 @@ def _explained(
     from shingling.store.decided import page_beside
 
     other = page_beside(page, page.original or page.compared_with, store.find)
-    text = other and store.split_text(other)
-    if not (other and split and text):
+    text = None if other is None else store.split_text(other)
+    if other is None or split is None or text is None:
         return None
     return Explained.of_pages(store, page, other, (split, text))
 

@@ -129,7 +129,7 @@ class Checker:
                 page, extraction = extracted
                 outcome = Outcome(await store.check(page), page.url, extraction)
         signature = outcome.extraction.signature
-        self._report.decided(outcome.verdict, signature and signature.words)
+        self._report.decided(outcome.verdict, None if signature is None else signature.words)
         if self.tell is not None and response is not None and document.source is None:
             self.tell(response, outcome.verdict)
         return outcome
