@@ -19,7 +19,7 @@ from shingling.sketch.shingles import UNITS, fingerprints, fmix64, unit_hashes
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from shingling.arrays import Fingerprints, Integers
+    from shingling.arrays import Fingerprints, Integers, Octets
     from shingling.sketch.idf import Idf
 
 
@@ -27,9 +27,7 @@ BITS = 64
 WIDTHS = (32, 64)
 """Bits that a SimHash may have."""
 
-_CHUNK_FEATURES = 4096  # below 2^16, so that a 16-bit lane cannot overflow
-_SHIFTS = np.arange(16, dtype=np.uint64)[:, np.newaxis]
-_LANES = np.uint64(0x0001_0001_0001_0001)
+_CHUNK_FEATURES = 4096  # counted in 16 bits
 _FEATURES = re.compile(
     r"(?P<unit>[a-z+]+)(?::(?P<low>\d{1,3})(?:-(?P<high>\d{1,3})|:(?P<overlap>\d{1,3}))?)?"
 )
@@ -187,16 +185,21 @@ def simhash(features: Fingerprints, weights: Integers | None = None) -> int:
     if weights is None:
         counts, total = _count_bits(features), len(features)
     else:
-        raw = features.astype("<u8").view(np.uint8).reshape(-1, 8)
-        counts = weights @ np.unpackbits(raw, axis=1, bitorder="little")
+        counts = weights @ _bits_of(features)
         total = int(weights.sum())
     return int.from_bytes(np.packbits(2 * counts > total, bitorder="little").tobytes(), "little")
 
 
 def _count_bits(features: Fingerprints) -> Integers:
     """Count the features that have each bit set: int64[64]."""
-    counts = np.zeros((16, 4), dtype=np.int64)  # [shift, lane]: bit 16 * lane + shift
+    counts = np.zeros(BITS, np.int64)
     for start in range(0, len(features), _CHUNK_FEATURES):
-        bits = (features[start : start + _CHUNK_FEATURES] >> _SHIFTS) & _LANES
-        counts += bits.sum(axis=1, dtype="<u8").astype("<u8").view("<u2").reshape(16, 4)
-    return counts.T.reshape(BITS)
+        bits = _bits_of(features[start : start + _CHUNK_FEATURES])
+        counts += bits.sum(axis=0, dtype=np.uint16)
+    return counts
+
+
+def _bits_of(features: Fingerprints) -> Octets:
+    """Bits of features, the lowest first: uint8[n, 64]."""
+    raw = features.astype("<u8").view(np.uint8).reshape(-1, 8)
+    return np.unpackbits(raw, axis=1, bitorder="little")

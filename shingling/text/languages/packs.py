@@ -323,7 +323,7 @@ def segmenter(pack: str) -> Cut:
 
 
 @cache
-def _jieba() -> Cut:
+def _jieba() -> Any:
     with warnings.catch_warnings():
         # jieba 0.42 has invalid escapes in its strings and imports pkg_resources.
         warnings.simplefilter("ignore")
@@ -334,14 +334,12 @@ def _jieba() -> Cut:
     with Path(str(jieba.__file__)).with_name("dict.txt").open("rb") as file:
         tokenizer.FREQ, tokenizer.total = tokenizer.gen_pfdict(file)
     tokenizer.initialized = True
-    cut: Cut = tokenizer.lcut
-    return cut
+    return tokenizer.lcut
 
 
 @cache
-def _rjieba() -> Cut:
-    cut: Cut = import_module("rjieba").Jieba().cut
-    return cut
+def _rjieba() -> Any:
+    return import_module("rjieba").Jieba().cut
 
 
 @cache
@@ -356,10 +354,8 @@ def _sudachi() -> Cut:
 
 
 @cache
-def _budoux() -> Cut:
-    parser = import_module("budoux").load_default_japanese_parser()
-    cut: Cut = parser.parse
-    return cut
+def _budoux() -> Any:
+    return import_module("budoux").load_default_japanese_parser().parse
 
 
 _SEGMENTERS: dict[str, Callable[[], Cut]] = {
