@@ -163,7 +163,7 @@ def test_forget_asks_and_promotes_the_oldest_duplicate(dedup: Any) -> None:
         (["similar", "https://a.example/1", "--threshold", "3"], "from 0 to 1"),
         (["similar", "https://a.example/1", "--distance", "65"], "0 to 64 bits"),
         (["similar", "a", "--distance", "3", "--threshold", "0.5"], "not both"),
-        (["list", "--limit", "0"], "above 0"),
+        (["list", "--limit", "0"], "a whole number, 1 to"),
         (["rebuild"], "--threshold, --method, --containment, --decide or --scheme"),
         (["list", "--since", "yesterday"], "2026-11-21"),
         (["forget"], "name URLs"),
