@@ -220,9 +220,9 @@ class _Steps:
             (other_fields if differ else same_fields).append(original)
         decision = self._most_alike(same_fields)
         if decision is None and self.kept is None:
-            without_fields = self._most_alike(other_fields, any_of_them=True)
-            if without_fields is not None:
-                self._if_all_is_said(without_fields)
+            blocked_by_fields = self._most_alike(other_fields, any_of_them=True)
+            if blocked_by_fields is not None:
+                self._if_all_is_said(blocked_by_fields)
         return decision and decision._replace(candidates=len(self.looked_at))
 
     def _most_alike(

@@ -231,7 +231,7 @@ def _candidate(original: Row, page: PageState, batch: Batch) -> Candidate:
 def _reason_to_ignore(original: Row, page: PageState, batch: Batch) -> Ignored | None:
     """Why an original does not count for a page; None: it does."""
     row, cause, window = page.row, page.cause, batch.rules.original_max_age_days
-    if original.is_of_page_of(row):
+    if original.same_source_page(row):
         return Ignored.SAME_PAGE
     if original.id in page.excluded:
         return Ignored.REVIEW

@@ -175,7 +175,7 @@ class Row:
         """Whether the page is attached to this original."""
         return self.original_id == original.id
 
-    def is_of_page_of(self, other: Row) -> bool:
+    def same_source_page(self, other: Row) -> bool:
         """Whether both were found on one page: documents of it are never compared."""
         return (self.source or self.url) == (other.source or other.url)
 
