@@ -68,8 +68,8 @@ class Replay(Visit):
         self._todo: list[tuple[str, bool]] = []
         self._seen: set[bytes] = set()
         self._found_on: dict[str, str] = {}
-        self._forms: dict[str, tuple[str, int]] = {}
-        self._waiting: dict[tuple[str, int] | None, list[str]] = {}
+        self._forms: dict[str, int] = {}
+        self._waiting: dict[int | None, list[str]] = {}
         self._refetches: list[tuple[str, FetchedPage]] = []  # under way
 
     def run(self) -> Replay:

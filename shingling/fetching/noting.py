@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 
+from shingling.fetching.learning.recent import Table
 from shingling.fetching.middleware import FetchMiddleware
-from shingling.fetching.requests import Yielded, own_folders
+from shingling.fetching.requests import Yielded
 from shingling.plugin.middleware import is_parse_command
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ class NotingMiddleware(BaseSpiderMiddleware):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        self._folders = own_folders()
+        self._folders = Table(16)  # 65,536 paths and folders that sites link to themselves, 1 MB
 
     def process_spider_output(
         self,

@@ -17,11 +17,12 @@ from scrapy.http.request import NO_CALLBACK
 
 from shingling.fetching.learning import MAX_LINKS, site_name
 from shingling.fetching.learning.parts import split
-from shingling.fetching.learning.recent import Table
 from shingling.plugin.items.carried import carries_data
 
 if TYPE_CHECKING:
     from scrapy.http import Response
+
+    from shingling.fetching.learning.recent import Table
 
 _MARK = "dedup_followed"
 _FROM_ELSEWHERE = "dedup_from_elsewhere"
@@ -30,21 +31,14 @@ _MAX_LINK_CHARS = 2_000
 _SITEMAPS = (".xml", ".xml.gz")
 
 
-def own_folders() -> Table:
-    """Make what one crawl knows of the paths and folders that sites link to themselves.
-
-    They are 65,536 at most, in 1 MB.
-    """
-    return Table(16)
-
-
 def mark(request: Request, page: Response, folders: Table) -> None:
     """Mark a request that a callback has yielded, before it is scheduled.
 
     Args:
         request: to be marked.
         page: that it was found on.
-        folders: of the crawl, to which those of the request are added if they are not made up.
+        folders: that sites have linked to themselves, to which those of the request are added if
+            they are not made up.
     """
     request.meta[_MARK] = _state(request)
     is_own = site_name(page.url) == site_name(request.url)
@@ -79,8 +73,7 @@ def is_from_elsewhere(request: Request) -> bool:
     It was found on a page of that site, or a URL of that site was redirected to it.
     """
     redirected = {site_name(url) for url in request.meta.get("redirect_urls", ())}
-    is_redirected = bool(redirected - {site_name(request.url)})
-    return is_redirected or request.meta.get(_FROM_ELSEWHERE) is True
+    return bool(redirected - {site_name(request.url)}) or request.meta.get(_FROM_ELSEWHERE) is True
 
 
 def found_on(request: Request) -> str:
@@ -146,7 +139,7 @@ class Yielded:
 
     Args:
         response: None if there is none, as for the requests of `start`.
-        folders: of the crawl, from `own_folders`; without it, nothing is marked.
+        folders: of the crawl, as in `mark`; without it, nothing is marked.
     """
 
     def __init__(self, response: Response | None, folders: Table | None = None) -> None:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from shingling.plugin.waiting import UnderWay, detached_task, ends_within
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
-
-Form: TypeAlias = tuple[str, int]
 
 MAX_WAIT_SECONDS = 5.0
 """For which a request waits, or a page for its verdict, or the end of the crawl for pages."""
@@ -31,14 +28,14 @@ class FormsUnderWay:
     """
 
     def __init__(self) -> None:
-        self._first: OrderedDict[Form, tuple[str, asyncio.Future[None]]] = OrderedDict()
-        self._forms: dict[str, Form] = {}
+        self._first: dict[int, tuple[str, asyncio.Future[None]]] = {}
+        self._forms: dict[str, int] = {}
 
-    async def wait(self, form: Form, url: str) -> bool:
+    async def wait(self, form: int, url: str) -> bool:
         """Wait for a request of the same form.
 
         Args:
-            form: of the URL.
+            form: of the URL, by `UrlLearner.form`.
             url: of the request, which is the first one of its form if there is no other.
 
         Returns:
@@ -68,7 +65,7 @@ class PagesNoted:
     """
 
     def __init__(self) -> None:
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks = set[asyncio.Task[None]]()
         self._by_url: dict[str, asyncio.Task[None]] = {}
         self._bytes = 0
         self._under_way = UnderWay(_FEW_PAGES)

@@ -24,6 +24,7 @@ from shingling.errors import SettingsError
 from shingling.extraction.pages import Extraction
 from shingling.fetching.counting import lost
 from shingling.fetching.learning import MAX_LINKS, site_name
+from shingling.fetching.learning.recent import Table
 from shingling.fetching.middleware import _page
 from shingling.fetching.requests import (
     Yielded,
@@ -31,7 +32,6 @@ from shingling.fetching.requests import (
     is_from_elsewhere,
     mark,
     may_be_skipped,
-    own_folders,
 )
 from shingling.fetching.savings import read_savings
 from shingling.fetching.waiting import FormsUnderWay
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from tests.support.serving import Server
 
 URL = "https://example.org/a?sid=1"
-FOLDERS = own_folders()
+FOLDERS = Table(16)
 
 
 class Methods(Spider):
@@ -213,11 +213,11 @@ async def test_a_request_waits_for_the_first_one_of_its_form_until_that_is_known
     forms, happened = FormsUnderWay(), list[str]()
 
     async def second() -> None:
-        assert await forms.wait(("site", 1), "second")
+        assert await forms.wait(1, "second")
         happened.append("second")
 
-    assert not await forms.wait(("site", 1), "first")
-    assert not await forms.wait(("site", 2), "other")
+    assert not await forms.wait(1, "first")
+    assert not await forms.wait(2, "other")
     waiting = asyncio.create_task(second())
     await asyncio.sleep(0.01)
     forms.done("unknown")
@@ -226,7 +226,7 @@ async def test_a_request_waits_for_the_first_one_of_its_form_until_that_is_known
     forms.done("first")
     forms.done("first")
     await waiting
-    assert not await forms.wait(("site", 1), "third")
+    assert not await forms.wait(1, "third")
     assert happened == ["first", "second"]
 
 
@@ -509,7 +509,7 @@ def test_observe_skips_nothing_and_tells_how_often_that_would_have_lost_a_page(
 
 def test_of_an_error_page_with_many_links_two_hundred_are_kept() -> None:
     address = "https://example.org/gone"
-    seen = Yielded(Response(address, status=404, request=Request(address)), own_folders())
+    seen = Yielded(Response(address, status=404, request=Request(address)), FOLDERS)
     for number in range(1000):
         seen.add(Request(f"https://example.org/{number}"))
     assert len(seen.links) == MAX_LINKS

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from shingling.fetching.learning.parts import Parts, name_of
@@ -19,15 +18,8 @@ from shingling.store.urls import HOST_LABELS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-MAX_NAME_CHARACTERS = 64
-"""Characters of a name, a value or a segment that a change is made of."""
-
-MAX_CHANGE_CHARACTERS = 2 * MAX_NAME_CHARACTERS + 32
-"""Characters of the text of a change."""
-
-MAX_DIFFERENCES = 12
-"""Changes between two URLs that are still compared: with more, nobody knows which one mattered."""
-
+_MAX_NAME_CHARACTERS = 64  # of a name, a value or a segment that a change is made of
+_MAX_DIFFERENCES = 12  # between two URLs: with more, nobody knows which one mattered
 _NUMBERS = re.compile(r"\d+")
 _EXTENSIONS = frozenset(("html", "htm", "xhtml", "shtml", "php", "asp", "aspx", "jsp"))
 _INDEX_NAMES = ("index.", "default.", "home.")
@@ -54,6 +46,32 @@ class Change(NamedTuple):
         return " ".join(part for part in self if part)
 
 
+class Step(NamedTuple):
+    """A change that was applied to a URL.
+
+    Args:
+        change: the change.
+        dropped: what exactly it dropped, so that two URLs can be compared.
+        risk: probability that it loses something.
+    """
+
+    change: Change
+    dropped: str
+    risk: float
+
+
+class Reduced(NamedTuple):
+    """A reduced URL, and how it came about."""
+
+    parts: Parts
+    steps: tuple[Step, ...]
+
+    @property
+    def key(self) -> int:
+        """64-bit hash of the reduced URL, of this process."""
+        return hash(self.parts)
+
+
 DROP_PARAMETER = "drop-parameter"
 DROP_TOGETHER = "drop-parameters"
 DROP_VALUE = "drop-value"
@@ -78,26 +96,26 @@ _OF_VALUES = (DROP_VALUE, ONE_PAGE)
 
 def is_nameable(name: str) -> bool:
     """Whether a change may be made of a name, a value or a segment."""
-    return 0 < len(name) <= MAX_NAME_CHARACTERS and " " not in name and name.isprintable()
+    return 0 < len(name) <= _MAX_NAME_CHARACTERS and " " not in name and name.isprintable()
 
 
 def read_change(text: str) -> Change | None:
     """Read the text form of a change; None if it is none."""
-    if len(text) > MAX_CHANGE_CHARACTERS:
+    kind, _, names = text.partition(" ")
+    what, _, other = names.partition("=" if kind in _OF_VALUES else " ")
+    change = Change(kind, what, other)
+    if kind not in KINDS or change.text != text:
         return None
-    kind, *names = text.split(" ")
-    if kind in _OF_VALUES and len(names) == 1:
-        name, separator, value = names[0].partition("=")
-        is_valid = is_nameable(name) and separator and (not value or is_nameable(value))
-        return Change(kind, name, value) if is_valid else None
-    number = 2 if kind == EXCHANGE_SEGMENT else int(Change(kind) not in _ALWAYS_TRIED)
-    if kind not in KINDS or kind in _OF_VALUES or len(names) != number:
-        return None
-    if not all(map(is_nameable, names)) or (kind == EXCHANGE_SEGMENT and names[0] <= names[1]):
-        return None
-    if kind in (DROP_PARAMETER, DROP_TOGETHER) and "=" in names[0]:
-        return None
-    return Change(kind, *names)
+    if kind in _OF_VALUES:
+        is_valid = is_nameable(what) and (not other or is_nameable(other))
+    elif kind == EXCHANGE_SEGMENT:
+        is_valid = is_nameable(what) and is_nameable(other) and what > other
+    elif Change(kind) in _ALWAYS_TRIED:
+        is_valid = not names
+    else:
+        is_parameter = kind in (DROP_PARAMETER, DROP_TOGETHER)
+        is_valid = is_nameable(names) and not (is_parameter and "=" in names)
+    return change if is_valid else None
 
 
 def names_of(change: Change) -> tuple[str, ...]:
@@ -111,11 +129,6 @@ def apply(change: Change, parts: Parts) -> Parts | None:
     """Change a URL; None if there is nothing to change."""
     changed = KINDS[change.kind](change, parts)
     return None if changed == parts else changed
-
-
-def exchange(a: str, b: str) -> Change:
-    """Exchange of two segments, whichever comes first."""
-    return Change(EXCHANGE_SEGMENT, max(a, b), min(a, b))
 
 
 def is_index(segment: str) -> bool:
@@ -211,10 +224,6 @@ def _exchange_segment(change: Change, parts: Parts) -> Parts:
     return parts._replace(segments=(*parts.segments[:at], change.other, *parts.segments[at + 1 :]))
 
 
-def _https(_: Change, parts: Parts) -> Parts:
-    return parts._replace(scheme="https")
-
-
 def _drop_host(change: Change, parts: Parts) -> Parts:
     return parts._replace(host=parts.host.removeprefix(f"{change.what or 'www'}."))
 
@@ -226,41 +235,25 @@ def _one_page(change: Change, parts: Parts) -> Parts:
     return parts._replace(segments=(), slash=True, query=(parameter,))
 
 
-def _slash(_: Change, parts: Parts) -> Parts:
-    return parts._replace(slash=not parts.segments)
-
-
-def _lower(_: Change, parts: Parts) -> Parts:
-    return parts._replace(segments=tuple(map(str.lower, parts.segments)))
-
-
-def _fold(_: Change, parts: Parts) -> Parts:
-    return parts._replace(segments=fold(parts.segments))
-
-
-def _sort(_: Change, parts: Parts) -> Parts:
-    return parts._replace(query=tuple(sorted(parts.query)))
-
-
 KINDS: dict[str, Callable[[Change, Parts], Parts]] = {
-    HTTPS.kind: _https,
+    HTTPS.kind: lambda _, parts: parts._replace(scheme="https"),
     WWW.kind: _drop_host,
     DROP_HOST: _drop_host,
     ONE_PAGE: _one_page,
-    LOWER.kind: _lower,
+    LOWER.kind: lambda _, parts: parts._replace(segments=tuple(map(str.lower, parts.segments))),
     DROP_PATH_PARAMETER: _drop_path_parameter,
-    FOLD.kind: _fold,
+    FOLD.kind: lambda _, parts: parts._replace(segments=fold(parts.segments)),
     DROP_SEGMENT: _drop_segments,
     DROP_PAIR: _drop_segments,
     EXCHANGE_SEGMENT: _exchange_segment,
     SLUG.kind: _drop_slug,
     DROP_LAST: _drop_last,
     DROP_EXTENSION: _drop_extension,
-    SLASH.kind: _slash,
+    SLASH.kind: lambda _, parts: parts._replace(slash=not parts.segments),
     DROP_TOGETHER: _drop_parameters,
     DROP_PARAMETER: _drop_parameters,
     DROP_VALUE: _drop_value,
-    SORT.kind: _sort,
+    SORT.kind: lambda _, parts: parts._replace(query=tuple(sorted(parts.query))),
 }
 """What each kind of change does, in the order in which a URL is reduced."""
 
@@ -272,45 +265,39 @@ _ALWAYS_TRIED = (HTTPS, WWW, LOWER, FOLD, SLUG, SLASH, SORT)
 
 def changes_of(parts: Parts, also: Iterable[Change] = ()) -> dict[Change, Parts]:
     """Try the changes on a URL that one URL alone shows, and some others: what each makes of it."""
-    found = [Change(DROP_PARAMETER, name) for name in dict.fromkeys(map(name_of, parts.query))]
-    found += [Change(DROP_PATH_PARAMETER, name) for name in path_parameters(parts.segments)]
-    found += [Change(DROP_HOST, parts.host.partition(".")[0])]
-    for one in parts.query:
-        name, _, value = one.partition("=")
-        if value.isalpha():
-            found.append(Change(ONE_PAGE, name, value))
-    found += [Change(DROP_PAIR, segment) for segment in parts.segments[:2]]
-    for last in parts.segments[-1:]:
-        found += [Change(DROP_LAST, masked(last)), Change(DROP_EXTENSION, extension(last))]
-    named = [one for one in found if all(map(is_nameable, filter(None, one[1:]))) and one.what]
+    query = [one.partition("=") for one in parts.query]
+    last = parts.segments[-1] if parts.segments else ""
+    found = (
+        *(Change(DROP_PARAMETER, name) for name, _, _ in query),
+        *(Change(DROP_PATH_PARAMETER, name) for name in path_parameters(parts.segments)),
+        Change(DROP_HOST, parts.host.partition(".")[0]),
+        *(Change(ONE_PAGE, name, value) for name, _, value in query if value.isalpha()),
+        *(Change(DROP_PAIR, segment) for segment in parts.segments[:2]),
+        Change(DROP_LAST, masked(last)),
+        Change(DROP_EXTENSION, extension(last)),
+    )
+    named = (one for one in found if is_nameable(one.what) and is_nameable(one.other or one.what))
     tried = ((change, apply(change, parts)) for change in (*named, *_ALWAYS_TRIED, *also))
     return {change: changed for change, changed in tried if changed is not None}
 
 
-def differences(a: Parts, b: Parts) -> tuple[Change, ...] | None:
+def differences(a: Parts, b: Parts) -> tuple[Change, ...]:
     """Find the changes that make two URLs equal when they are applied to both.
 
-    None if there are too many, or none that is known.
+    None are found if there are too many, or if one of them is not known.
     """
     found = [HTTPS] if a.scheme != b.scheme else []
     if a.host != b.host:
         found += _of_hosts(a.host, b.host)
-    if a.query != b.query:
-        found += _of_queries(a.query, b.query)
-    for in_segments in reversed([*_in_segments(a, b)]):
-        within = [make_equal(in_segments, parts) for parts in (a, b)]
-        for of_path in _of_paths(*within):
+    found += _of_queries(a.query, b.query)
+    for in_segments in _in_segments(a, b):
+        for of_path in _of_paths(make_equal(in_segments, a), make_equal(in_segments, b)):
             for slash in ((), (SLASH,)):
                 changes = (*found, *in_segments, *of_path, *slash)
                 if make_equal(changes, a) == make_equal(changes, b):
                     named = all(is_nameable(one.what) for one in changes if one.what)
-                    return changes if named and len(changes) <= MAX_DIFFERENCES else None
-    return None
-
-
-def is_mirror_of_pair(change: Change, a: Parts, b: Parts) -> bool:
-    """Whether both URLs have the pair that is dropped: `/en/1.0/a` and `/en/1.1/a` are mirrors."""
-    return change.kind == DROP_PAIR and len(a.segments) == len(b.segments)
+                    return changes if named and len(changes) <= _MAX_DIFFERENCES else ()
+    return ()
 
 
 def make_equal(changes: Iterable[Change], parts: Parts) -> Parts:
@@ -349,17 +336,16 @@ def _of_queries(a: tuple[str, ...], b: tuple[str, ...]) -> Iterator[Change]:
 
 
 def _in_segments(a: Parts, b: Parts) -> Iterator[tuple[Change, ...]]:
-    """Yield the changes that may be needed inside the segments of a path."""
+    """Yield the changes that may be needed inside the segments of a path, first most of them."""
+    if a.segments != b.segments:
+        names = {*path_parameters(a.segments), *path_parameters(b.segments)}
+        parameters = tuple(Change(DROP_PATH_PARAMETER, name) for name in sorted(names))
+        endings = {extension(last) for last in (*a.segments[-1:], *b.segments[-1:])}
+        if len(endings) > 1:
+            yield (*parameters, *(Change(DROP_EXTENSION, ending) for ending in endings if ending))
+        if parameters:
+            yield parameters
     yield ()
-    if a.segments == b.segments:
-        return
-    names = {*path_parameters(a.segments)} | {*path_parameters(b.segments)}
-    parameters = tuple(Change(DROP_PATH_PARAMETER, name) for name in sorted(names))
-    if parameters:
-        yield parameters
-    endings = {extension(last) for last in chain(a.segments[-1:], b.segments[-1:])}
-    if len(endings) > 1:
-        yield (*parameters, *(Change(DROP_EXTENSION, ending) for ending in endings if ending))
 
 
 def _of_paths(a: Parts, b: Parts) -> Iterator[tuple[Change, ...]]:
@@ -374,7 +360,7 @@ def _of_paths(a: Parts, b: Parts) -> Iterator[tuple[Change, ...]]:
         if masked(long[-1]) == masked(short[-1]):
             yield (Change(DROP_LAST, masked(long[-1])),)
         if len(pairs) == 1:  # of `/posts/52` and `/threads/5`, no exchange holds without the other
-            yield (exchange(*pairs[0]),)
+            yield (Change(EXCHANGE_SEGMENT, max(pairs[0]), min(pairs[0])),)
         return
     at = next((n for n, one in enumerate(short) if one != long[n]), len(short))
     yield (Change(DROP_LAST, masked(long[-1])),)

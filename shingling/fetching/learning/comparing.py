@@ -12,9 +12,10 @@ from shingling.fetching.learning.snapshots import Likeness, VolatileSentences, l
 
 if TYPE_CHECKING:
     from shingling.fetching.learning.changes import Change
+    from shingling.fetching.learning.evidence import NodePath
     from shingling.fetching.learning.parts import Parts
     from shingling.fetching.learning.rules import SiteRules
-    from shingling.fetching.learning.site_pages import PagesByReducedUrl, SitePages
+    from shingling.fetching.learning.site_pages import SitePages
     from shingling.fetching.learning.snapshots import PageSnapshot
 
 _MAX_NEW_LINKS = 0.1  # of the links of a page, so that it is the same
@@ -37,7 +38,7 @@ class Pair(NamedTuple):
     parts: Parts
     snapshot: PageSnapshot
     changes: tuple[Change, ...]
-    nodes: tuple[str, ...]
+    nodes: NodePath
 
 
 class PageComparison:
@@ -46,20 +47,16 @@ class PageComparison:
     Args:
         rules: of the site.
         pages: of the site.
-        by_reduced_url: the same.
 
     Attributes:
         volatile: what is known to change with each fetch.
     """
 
-    def __init__(
-        self, rules: SiteRules, pages: SitePages, by_reduced_url: PagesByReducedUrl
-    ) -> None:
+    def __init__(self, rules: SiteRules, pages: SitePages) -> None:
         self._rules = rules
         self._pages = pages
-        self._by_reduced_url = by_reduced_url
         self.volatile = VolatileSentences()
-        self._new_of_kind: Recent[int, float] = Recent(_MAX_KINDS)
+        self._new_of_kind = Recent[int, float](_MAX_KINDS)
 
     def note_kind(self, parts: Parts, is_new: bool) -> None:
         """Note whether a page showed what no earlier one has shown, for the kind of its URL."""
@@ -89,7 +86,7 @@ class PageComparison:
         elif self._pages.contents[pair.number] == self.volatile.content(pair.snapshot):
             likeness = Likeness.SAME
         else:
-            likeness = Likeness.DOUBTFUL if self.volatile else Likeness.OTHER
+            likeness = Likeness.DOUBTFUL if self.volatile.kinds else Likeness.OTHER
         if likeness is Likeness.SAME and self.new_links(pair) > _MAX_NEW_LINKS:
             return Likeness.NEW_LINKS
         return likeness
@@ -123,12 +120,12 @@ class PageComparison:
         return counted / len(links)
 
     def _is_new(self, link: str, is_settled: bool) -> bool:
-        """Whether no page had a link before; if all are fetched, or its page has no other URL."""
+        """Whether no page has had a link; if all are fetched, or its page has no other URL."""
         key = self.link_key(link)
         is_of_several = self._pages.is_link_of_several(key)
         if is_of_several is None or not is_settled:
             return is_of_several is None
-        number = None if is_of_several else self._by_reduced_url.find(key)
+        number = None if is_of_several else self._pages.find(key)
         return (
             number is not None and len(self._pages.with_content(self._pages.contents[number])) < 2
         )

@@ -41,8 +41,9 @@ log in), contents are no evidence: there, each further URL counts as half a page
 
 from __future__ import annotations
 
-from itertools import count
-from typing import TYPE_CHECKING
+from itertools import accumulate, count
+from operator import add, sub
+from typing import TYPE_CHECKING, TypeAlias
 
 from shingling.fetching.learning.changes import (
     DROP_EXTENSION,
@@ -69,12 +70,13 @@ if TYPE_CHECKING:
 
     from shingling.fetching.learning.recent import Table
 
-ROOT = "/"
-MAX_DEPTH = 3
-"""Segments of a path that have nodes of their own."""
+NodePath: TypeAlias = tuple[str, ...]
+"""Nodes from the root of a site to a path: `/`, `/forum`, `/forum/show.php`."""
 
+ROOT = "/"
+_MAX_DEPTH = 3  # segments of a path that have nodes of their own
 MAX_PAGES_OF_CHILD = 5.0
-MAX_CHILDREN = 48
+_MAX_CHILDREN = 48
 MAX_NODES = 512
 """Nodes of a change."""
 
@@ -120,13 +122,6 @@ def is_of_content(change: Change) -> bool:
     return any(_plain(name) in _NAMES_OF_CONTENT for name in names_of(change))
 
 
-def is_of_paths(change: Change) -> bool:
-    """Whether it leaves out or exchanges segments, so that two documents may stand for one."""
-    return change.kind in (SLUG.kind, DROP_SEGMENT, DROP_PAIR, EXCHANGE_SEGMENT) or (
-        change.kind == DROP_LAST and not is_index(change.what)
-    )
-
-
 def is_of_mirrors(change: Change) -> bool:
     """Whether it takes one part of a site for a copy of another: `/v1/a` for `/v2/a`, or `/a`."""
     return change.kind == EXCHANGE_SEGMENT or (
@@ -151,7 +146,8 @@ def prior_of(change: Change) -> float:
         return _FORM_PRIOR
     if is_of_mirrors(change):
         return _MIRROR_PRIOR
-    return _RARE_PRIOR if is_of_paths(change) else _USUAL_PRIOR
+    leaves_out_segments = change.kind in (SLUG.kind, DROP_SEGMENT, DROP_PAIR, DROP_LAST)
+    return _RARE_PRIOR if leaves_out_segments else _USUAL_PRIOR
 
 
 def _plain(name: str) -> str:
@@ -159,15 +155,18 @@ def _plain(name: str) -> str:
 
 
 class Node:
-    """Counts below one path: pages, decayed by what contradicted them."""
+    """Counts below one path: pages, decayed by contradictions; of the root, requests as well."""
 
-    __slots__ = ("agreed", "children", "contradicted", "saved")
+    __slots__ = ("agreed", "children", "contradicted", "explored", "saved", "skipped")
 
     def __init__(self) -> None:
         self.agreed = 0.0  # its own pages, and at most 5 of each child
         self.contradicted = 0.0
+        self.skipped = 0
+        self.explored = 0
         self.children: list[str] = []
-        self.saved = (0, 0)  # agreed and contradicted, of this and former crawls
+        # The counts, rounded, as they were handed out last.
+        self.saved: tuple[int, ...] = (0, 0, 0, 0)
 
 
 class Tree:
@@ -186,6 +185,7 @@ class Tree:
         "_prior",
         "is_of_mirrors",
         "nodes",
+        "root",
     )
 
     def __init__(self, change: Change, counted: Table) -> None:
@@ -194,15 +194,11 @@ class Tree:
         self._prior = prior_of(change)
         self._of_path_alone = is_of_content(change)
         self.is_of_mirrors = is_of_mirrors(change)
-        self.nodes: dict[str, Node] = {ROOT: Node()}
-        self._changed: set[str] = set()
+        self.root = Node()
+        self.nodes = {ROOT: self.root}
+        self._changed = set[str]()
 
-    @property
-    def root(self) -> Node:
-        """Counts of the whole site."""
-        return self.nodes[ROOT]
-
-    def risk(self, path: Sequence[str]) -> float:
+    def risk(self, path: NodePath) -> float:
         """Estimate the share of pages that the change loses at the last node of a path.
 
         Args:
@@ -230,14 +226,12 @@ class Tree:
         """Whether the risk is small enough somewhere."""
         return any(self.risk(path_to(key)) <= max_risk for key in self.nodes)
 
-    def _has_own_page(self, path: Sequence[str]) -> bool:
-        if self._of_path_alone:
-            return path[min(1, len(path) - 1)] in self.nodes
-        if len(path) == 1 or path[1] in self.nodes:
+    def _has_own_page(self, path: NodePath) -> bool:
+        if path[:2][-1] in self.nodes:  # as the root always is
             return True
-        return len(self.root.children) >= _DIRECTORIES_ON_THEIR_OWN
+        return not self._of_path_alone and len(self.root.children) >= _DIRECTORIES_ON_THEIR_OWN
 
-    def agree(self, path: Sequence[str], content: int, count_urls: bool = False) -> bool:
+    def agree(self, path: NodePath, content: int, count_urls: bool = False) -> bool:
         """Count a page that was the same under two URLs that the change makes equal.
 
         Args:
@@ -260,7 +254,7 @@ class Tree:
             added = min(node.agreed, MAX_PAGES_OF_CHILD) - min(before, MAX_PAGES_OF_CHILD)
         return True
 
-    def contradict(self, path: Sequence[str], content: int, share: float = 1.0) -> bool:
+    def contradict(self, path: NodePath, content: int, share: float = 1.0) -> bool:
         """Count a page that the change would have lost; whether it counts.
 
         Args:
@@ -281,27 +275,40 @@ class Tree:
                 node.contradicted = node.contradicted * _FORGOTTEN + 1
         return True
 
-    def changes(self) -> Iterator[tuple[str, int, int]]:
-        """Node, pages agreed and pages contradicted, as added since the last call."""
+    def count_request(self, *, is_explored: bool) -> None:
+        """Count a request that was skipped, or explored."""
+        self.root.explored += is_explored
+        self.root.skipped += not is_explored
+        self._changed.add(ROOT)
+
+    def changes(self) -> Iterator[tuple[str, list[int]]]:
+        """Yield what was added to the counts of nodes since the last call.
+
+        Yields:
+            A node; pages agreed and contradicted, requests skipped and explored.
+        """
         for key in self._changed:
             if node := self.nodes.get(key):
-                now, before = (round(node.agreed), round(node.contradicted)), node.saved
-                if now != before:
-                    node.saved = now
-                    yield key, now[0] - before[0], now[1] - before[1]
+                pages = round(node.agreed), round(node.contradicted)
+                before, node.saved = node.saved, (*pages, node.skipped, node.explored)
+                if node.saved != before:
+                    yield key, [*map(sub, node.saved, before)]
         self._changed.clear()
 
-    def load(self, key: str, agreed: int, contradicted: int) -> None:
-        """Add what was saved of a node."""
+    def load(self, key: str, *counts: int) -> None:
+        """Add what was saved of a node, as `changes` yields it."""
         path = path_to(key)
         nodes = self._nodes_on(path)
         if len(nodes) == len(path):
             node = nodes[-1]
+            agreed, contradicted, skipped, explored = counts
             node.agreed += agreed
             node.contradicted += contradicted
-            node.saved = node.saved[0] + agreed, node.saved[1] + contradicted
+            node.skipped += skipped
+            node.explored += explored
+            node.saved = tuple(map(add, node.saved, counts))
 
-    def _nodes_on(self, path: Sequence[str]) -> list[Node]:
+    def _nodes_on(self, path: NodePath) -> list[Node]:
         """Nodes of a path; those that are missing are made if there is room for them."""
         found: list[Node] = []
         for key in path:
@@ -316,7 +323,7 @@ class Tree:
         return found
 
     def _has_room(self, parent: Node) -> bool:
-        if len(parent.children) < MAX_CHILDREN and len(self.nodes) < MAX_NODES:
+        if len(parent.children) < _MAX_CHILDREN and len(self.nodes) < MAX_NODES:
             return True
         for number, key in enumerate(parent.children):
             node = self.nodes[key]
@@ -338,16 +345,12 @@ def loss(prior: float, agreed: float) -> float:
     return against / (agreed + 2)
 
 
-def path_nodes(segments: Sequence[str]) -> tuple[str, ...]:
-    """Nodes of a path: the root, its first segment, its first two."""
-    keys = [ROOT]
-    key = ""
-    for segment in segments[:MAX_DEPTH]:
-        key = f"{key}/{segment.partition(';')[0]}"
-        keys.append(key)
-    return tuple(keys)
+def path_nodes(segments: Sequence[str]) -> NodePath:
+    """Nodes of a path: the root, its first segment, its first two, its first three."""
+    folders = (f"/{segment.partition(';')[0]}" for segment in segments[:_MAX_DEPTH])
+    return (ROOT, *accumulate(folders))
 
 
-def path_to(key: str) -> tuple[str, ...]:
+def path_to(key: str) -> NodePath:
     """Nodes on the way to a node."""
     return path_nodes(key.split("/")[1:] if key != ROOT else ())

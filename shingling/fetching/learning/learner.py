@@ -11,14 +11,16 @@ from typing import TYPE_CHECKING
 from publicsuffixlist import PublicSuffixList
 
 from shingling.fetching.learning.changes import read_change
+from shingling.fetching.learning.memory import Memory
 from shingling.fetching.learning.parts import split
+from shingling.fetching.learning.rules import SiteRules
 from shingling.fetching.learning.site import SiteUrls
-from shingling.fetching.learning.site_pages import Memory
 from shingling.store.urls import HOST_LABELS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
+    from shingling.fetching.learning.changes import Reduced
     from shingling.fetching.learning.pages import (
         Contradiction,
         FetchedPage,
@@ -26,14 +28,9 @@ if TYPE_CHECKING:
         Skip,
         UrlRule,
     )
-    from shingling.fetching.learning.rules import Reduced
 
-MAX_SITES = 1_000
-"""Sites that are remembered; the one that was met longest ago is forgotten."""
-
-MAX_PAGES = 200_000
-"""Fetched pages that are remembered of all sites, before whole sites are forgotten."""
-
+_MAX_SITES = 1_000  # that are remembered; the one that was met longest ago is forgotten
+_MAX_PAGES = 200_000  # that are remembered of all sites, before whole sites are forgotten
 _EXPLORED_AT_FIRST = 8  # times as many, if the risk is just small enough
 _MAX_CHANGES_KEPT = 100_000  # of forgotten sites, until they are taken
 
@@ -59,8 +56,8 @@ class UrlLearner:
         explore_share: float = 0.025,
         salt: bytes = b"",
         never: Iterable[str] = (),
-        max_sites: int = MAX_SITES,
-        max_pages: int = MAX_PAGES,
+        max_sites: int = _MAX_SITES,
+        max_pages: int = _MAX_PAGES,
     ) -> None:
         self._risk = risk
         self._explore_below = round(explore_share * 2**32)
@@ -68,16 +65,15 @@ class UrlLearner:
         self._never = frozenset(filter(None, map(read_change, never)))
         self._max_sites = max_sites
         self._max_pages = max_pages
-        self._pages = 0
         self._memory = Memory()
-        self._sites: OrderedDict[str, SiteUrls] = OrderedDict()
+        self._sites = OrderedDict[str, SiteUrls]()
         self._changes: list[RuleCounts] = []
 
     def is_known(self, site: str) -> bool:
         """Whether something was loaded or noted of a site, and is still remembered."""
         return site in self._sites
 
-    def load(self, site: str, saved: Sequence[RuleCounts]) -> None:
+    def load(self, site: str, saved: Iterable[RuleCounts]) -> None:
         """Add what was saved of a site, without rows that make no sense."""
         self._site(site).rules.load(saved)
 
@@ -89,8 +85,7 @@ class UrlLearner:
             found_on: URL of the page of its site that has asked for it, if one has.
             counted: it is a request that is made or skipped now, not only a question.
         """
-        parts = split(url)
-        site = self._sites.get(site_name(url))
+        parts, site = split(url), self._sites.get(site_name(url))
         skip = site.decide(parts, url) if parts and site else None
         if site is None or skip is None:
             return self._memory.traps.decide(url, found_on, self._risk, counted=counted)
@@ -101,24 +96,23 @@ class UrlLearner:
             site.rules.count(skip)
         return skip
 
-    def form(self, url: str) -> tuple[str, int] | None:
-        """Take what a URL has in common with those that the rules make equal to it.
+    def form(self, url: str) -> int | None:
+        """Key that a URL shares with those that the rules make equal to it.
 
         None if nothing is known of its site.
         """
-        found = self._reduced(url)
-        return found and (found[0], found[1].key)
+        reduced = self._reduced(url)
+        return reduced and reduced.key
 
     def acting(self, url: str) -> set[str]:
         """List the changes that make no difference to a URL, by their texts."""
-        found = self._reduced(url)
-        return {step.change.text for step in found[1].steps} if found else set()
+        reduced = self._reduced(url)
+        return {step.change.text for step in reduced.steps} if reduced else set()
 
-    def _reduced(self, url: str) -> tuple[str, Reduced] | None:
-        """Name of the site of a URL, and what its rules make of it; None if it is not known."""
-        parts = split(url)
-        site = self._sites.get(site_name(url))
-        return (site.name, site.rules.reduce(parts)) if parts and site else None
+    def _reduced(self, url: str) -> Reduced | None:
+        """Reduce a URL by the rules of its site; None if nothing is known of that."""
+        parts, site = split(url), self._sites.get(site_name(url))
+        return site.rules.reduce(parts) if parts and site else None
 
     def note(self, page: FetchedPage, skip: Skip | None = None) -> list[Contradiction]:
         """Learn from a fetched page.
@@ -130,13 +124,12 @@ class UrlLearner:
         Returns:
             Rules that do not hold any more: what they have skipped is to be decided again.
         """
-        site = self._site(site_name(page.url))
-        before = site.pages
-        found = site.note(page, skip)
-        self._pages += site.pages - before
-        while self._pages > self._max_pages and len(self._sites) > 1:
+        contradictions = self._site(site_name(page.url)).note(page, skip)
+        while len(self._sites) > 1 and self._max_pages < sum(
+            site.pages.counted for site in self._sites.values()
+        ):
             self._forget()
-        return found
+        return contradictions
 
     def would_lose(self, page: FetchedPage, skip: Skip) -> bool:
         """Whether a decision would have lost a page that was fetched anyway; learns no rule."""
@@ -144,7 +137,7 @@ class UrlLearner:
 
     def refetches(self) -> list[str]:
         """Take the URLs of pages that are to be fetched again, for `note_refetch`."""
-        return [url for site in self._sites.values() for url in site.refetches()]
+        return [url for site in self._sites.values() for url in site.refetches.take_wanted()]
 
     def note_refetch(self, url: str, page: FetchedPage | None) -> list[Contradiction]:
         """Learn from a page that was fetched again; None if it could not be."""
@@ -159,18 +152,18 @@ class UrlLearner:
         """Take what has been learned since the last call, to be added to what is saved."""
         changes, self._changes = self._changes, []
         for site in self._sites.values():
-            changes += site.rules.take_changes(site.name)
+            changes += site.rules.take_changes()
         return changes
 
     def rules(self) -> list[UrlRule]:
         """All that is known of all sites, for people."""
-        sites = self._sites.values()
-        return [rule for site in sites for rule in site.rules.for_people(site.name)]
+        return [rule for site in self._sites.values() for rule in site.rules.for_people()]
 
     def _site(self, name: str) -> SiteUrls:
         site = self._sites.get(name)
         if site is None:
-            site = self._sites[name] = SiteUrls(name, self._risk, self._memory, self._never)
+            site = SiteUrls(SiteRules(name, self._risk, self._never, self._memory))
+            self._sites[name] = site
             if len(self._sites) > self._max_sites:
                 self._forget()
         else:
@@ -180,8 +173,7 @@ class UrlLearner:
     def _forget(self) -> None:
         """Forget the site that was met longest ago, but not what is still to be saved of it."""
         _, forgotten = self._sites.popitem(last=False)
-        self._pages -= forgotten.pages
-        self._changes += forgotten.rules.take_changes(forgotten.name)
+        self._changes += forgotten.rules.take_changes()
         del self._changes[:-_MAX_CHANGES_KEPT]
 
 

@@ -60,7 +60,7 @@ class Skip:
     rules: tuple[str, ...]
     page: str
     risk: float
-    explore: bool
+    explore: bool = False
 
 
 class Contradiction(NamedTuple):

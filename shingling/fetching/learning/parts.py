@@ -5,11 +5,10 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
-MAX_URL_CHARACTERS = 4096
-MAX_SEGMENTS = 32
-MAX_PARAMETERS = 32
-MAX_PATH_PARAMETERS = 8
-
+_MAX_URL_CHARACTERS = 4096
+_MAX_SEGMENTS = 32
+_MAX_PARAMETERS = 32
+_MAX_PATH_PARAMETERS = 8
 _MAX_SPLIT = 1024  # URLs whose parts are kept, of at most 4096 characters
 _DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 
@@ -38,7 +37,7 @@ def split(url: str) -> Parts | None:
 
     URLs with a user name are not split either: what they hold must not be shown.
     """
-    if len(url) > MAX_URL_CHARACTERS:
+    if len(url) > _MAX_URL_CHARACTERS:
         return None
     scheme, separator, rest = url.partition("#")[0].partition("://")
     scheme = scheme.lower()
@@ -49,9 +48,9 @@ def split(url: str) -> Parts | None:
     host = host.lower().removesuffix(_DEFAULT_PORTS[scheme])
     if not host or "@" in host or " " in url:
         return None
-    if path.count("/") >= MAX_SEGMENTS or path.count(";") > MAX_PATH_PARAMETERS:
+    if path.count("/") >= _MAX_SEGMENTS or path.count(";") > _MAX_PATH_PARAMETERS:
         return None
-    if query.count("&") >= MAX_PARAMETERS:
+    if query.count("&") >= _MAX_PARAMETERS:
         return None
     return Parts(
         scheme,

@@ -17,8 +17,6 @@ class Recent(Generic[_K, _V]):
         most: entries that it has at most.
     """
 
-    __slots__ = ("_half", "_new", "_old")
-
     def __init__(self, most: int) -> None:
         self._half = most // 2
         self._new: dict[_K, _V] = {}
@@ -44,8 +42,6 @@ class Ring:
     Args:
         size: bytes of the block, more than any value has.
     """
-
-    __slots__ = ("_block", "_end")
 
     def __init__(self, size: int) -> None:
         self._block = np.zeros(size, np.uint8).data  # the system gives it when it is written to
@@ -79,8 +75,6 @@ class Table:
     Args:
         bits: it has `2**bits` places.
     """
-
-    __slots__ = ("_mask", "_places")
 
     def __init__(self, bits: int) -> None:
         self._mask = (1 << bits) - 2

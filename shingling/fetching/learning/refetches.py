@@ -15,25 +15,26 @@ _MAX_PAIRS = 20  # that wait for one
 
 
 class Refetches:
-    """Pages of a site that are fetched a second time, and the pairs that wait for it."""
+    """Pages of a site that are fetched a second time.
+
+    Attributes:
+        waiting: pairs that wait for it, by the URL of the page.
+    """
 
     def __init__(self) -> None:
         self._left, self._taken = _FIRST_REFETCHES, 0
         self._wanted: list[str] = []
-        self._waiting: dict[str, list[Pair]] = {}
-
-    def __bool__(self) -> bool:
-        return bool(self._waiting)
+        self.waiting: dict[str, list[Pair]] = {}
 
     def wait_for(self, url: str, pair: Pair, in_any_case: bool = False) -> bool:
         """Let a pair wait until its earlier page was fetched again; False if it will not be."""
-        waiting = self._waiting.get(url)
+        waiting = self.waiting.get(url)
         if waiting is None:
             if not (self._left > 0 or in_any_case) or self._taken >= _MAX_REFETCHES:
                 return False
             self._left -= 1
             self._taken += 1
-            waiting = self._waiting[url] = []
+            waiting = self.waiting[url] = []
             self._wanted.append(url)
         if len(waiting) < _MAX_PAIRS:
             waiting.append(pair)
@@ -46,7 +47,7 @@ class Refetches:
 
     def take_pairs(self, url: str) -> list[Pair]:
         """Take the pairs that wait for a page."""
-        return self._waiting.pop(url, [])
+        return self.waiting.pop(url, [])
 
     def note_page(self, number: int) -> None:
         """Allow one more for so many pages of a site."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from itertools import count
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from shingling.fetching.learning.changes import (
     DROP_LAST,
@@ -18,6 +17,8 @@ from shingling.fetching.learning.changes import (
     ORDER,
     SORT,
     Change,
+    Reduced,
+    Step,
     apply,
     masked,
     names_of,
@@ -25,19 +26,17 @@ from shingling.fetching.learning.changes import (
     read_change,
 )
 from shingling.fetching.learning.evidence import ROOT, Tree, path_nodes, path_to
-from shingling.fetching.learning.pages import RuleCounts, UrlRule
+from shingling.fetching.learning.pages import Contradiction, RuleCounts, UrlRule
 from shingling.fetching.learning.parts import Parts, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+    from shingling.fetching.learning.evidence import NodePath
+    from shingling.fetching.learning.memory import Memory
     from shingling.fetching.learning.pages import Skip
-    from shingling.fetching.learning.recent import Recent, Table
 
-MAX_CHANGES = 256
-"""Changes of a site about which evidence is kept."""
-
-_MAX_NODE_CHARACTERS = 2_000
+_MAX_CHANGES = 256  # of a site, about which evidence is kept
 _MAX_STEPS_OF_PATH = 8
 _BY_SEGMENT = (DROP_LAST, DROP_SEGMENT, DROP_PAIR, EXCHANGE_SEGMENT)
 _OF_QUERY = (DROP_TOGETHER, DROP_PARAMETER, DROP_VALUE, SORT.kind)
@@ -45,65 +44,35 @@ _OF_QUERY = (DROP_TOGETHER, DROP_PARAMETER, DROP_VALUE, SORT.kind)
 _versions = count()  # of the rules of all sites
 
 
-class Step(NamedTuple):
-    """A change that was applied to a URL.
-
-    Args:
-        change: the change.
-        dropped: what exactly it dropped, so that two URLs can be compared.
-        risk: probability that it loses something.
-    """
-
-    change: Change
-    dropped: str
-    risk: float
-
-
-class Reduced(NamedTuple):
-    """A reduced URL, and how it came about."""
-
-    parts: Parts
-    steps: tuple[Step, ...]
-
-    @property
-    def key(self) -> int:
-        """64-bit hash of the reduced URL, of this process."""
-        return hash(self.parts)
-
-
 class SiteRules:
     """Evidence about the changes of a site.
 
     Args:
+        site: its name: host, without `www.`.
         max_risk: a change acts up to this expected share of lost pages.
         never: changes that never act.
-        reduced: URLs of all sites that were reduced of late, by the version of the rules.
-        counted: contents of pages of all sites that have counted for or against a change.
+        memory: that it shares with other sites.
+
+    Attributes:
+        trees: the evidence.
     """
 
     def __init__(
-        self,
-        max_risk: float,
-        never: frozenset[Change],
-        *,
-        reduced: Recent[tuple[int, Parts], Reduced],
-        counted: Table,
+        self, site: str, max_risk: float, never: frozenset[Change], memory: Memory
     ) -> None:
+        self.site = site
+        self.max_risk = max_risk
         self._never = never
         self.trees: dict[Change, Tree] = {}
-        self._acting: set[Change] = set()  # somewhere on the site
+        self._acting = set[Change]()  # somewhere on the site
+        self._stopped: list[Contradiction] = []  # since the last `take_stopped`
         self._of_path: list[Change] = []
         self._together: list[Change] = []
         self._by_segment: dict[str, list[Change]] = {}
-        self._max_risk = max_risk
-        # Requests that were skipped or explored (True), in all, and since the last `take_changes`.
-        self._counts: Counter[tuple[Change, bool]] = Counter()
-        self._new_counts: Counter[tuple[Change, bool]] = Counter()
-        self._reduced = reduced
-        self._counted = counted
+        self.memory = memory
         self._version = next(_versions)
 
-    def risk(self, change: Change, path: tuple[str, ...]) -> float:
+    def risk(self, change: Change, path: NodePath) -> float:
         """Estimate the share of pages that a change loses at a path; 1 if nothing is known."""
         tree = self.trees.get(change)
         return tree.risk(path) if tree else 1.0
@@ -113,10 +82,10 @@ class SiteRules:
         if also:
             return self._reduce(parts, also)
         key = self._version, parts
-        reduced = self._reduced.get(key)
+        reduced = self.memory.reduced.get(key)
         if reduced is None:
             reduced = self._reduce(parts, ())
-            self._reduced.put(key, reduced)
+            self.memory.reduced.put(key, reduced)
         return reduced
 
     def _reduce(self, parts: Parts, also: Collection[Change]) -> Reduced:
@@ -131,10 +100,17 @@ class SiteRules:
         for change in self._may_change(parts, also):
             changed = apply(change, parts)
             if changed is not None:
-                risk = self.risk(change, path_nodes(changed.segments))
-                if risk <= self._max_risk or change in also:
-                    return changed, Step(change, _dropped(parts, changed), risk)
+                path = path_nodes(changed.segments)
+                if step := self._step(change, path, also, _dropped(parts, changed)):
+                    return changed, step
         return None
+
+    def _step(
+        self, change: Change, path: NodePath, also: Collection[Change], dropped: str
+    ) -> Step | None:
+        """Make a step of a change; None if it is too risky at a path."""
+        risk = self.risk(change, path)
+        return Step(change, dropped, risk) if risk <= self.max_risk or change in also else None
 
     def _may_change(self, parts: Parts, also: Iterable[Change]) -> Iterator[Change]:
         """Yield the changes that may be applied to all but the query."""
@@ -160,17 +136,16 @@ class SiteRules:
             else:
                 kept.append(parameter)
         query, ordered = tuple(kept), tuple(sorted(kept))
-        if query != ordered:
-            risk = self.risk(SORT, path)
-            if risk <= self._max_risk or SORT in also:
-                steps.append(Step(SORT, "&".join(map(name_of, query)), risk))
-                query = ordered
+        names = "&".join(map(name_of, query))
+        if query != ordered and (step := self._step(SORT, path, also, names)):
+            steps.append(step)
+            query = ordered
         return parts._replace(query=query)
 
     def _together_in(self, query: Sequence[str], also: Iterable[Change]) -> dict[str, Change]:
         """Find the changes that drop several parameters, all of which a query has, by each name."""
         known = [*self._together, *(one for one in also if one.kind == DROP_TOGETHER)]
-        there = {*map(name_of, query)} if known else set()
+        there = {*map(name_of, query)}
         return {
             name: change
             for change in known
@@ -181,23 +156,20 @@ class SiteRules:
     def _drop(
         self,
         parameter: str,
-        path: tuple[str, ...],
+        path: NodePath,
         also: Collection[Change],
         together: Mapping[str, Change],
     ) -> Step | None:
         """Drop a parameter of a query, or its value; None if it stays."""
         name, _, value = parameter.partition("=")
-        single = (Change(DROP_PARAMETER, name), Change(DROP_VALUE, name, value))
-        for change in (together[name], *single) if name in together else single:
-            if change in self._acting or change in also:
-                risk = self.risk(change, path)
-                if risk <= self._max_risk or change in also:
-                    return Step(change, parameter, risk)
+        alone = (Change(DROP_PARAMETER, name), Change(DROP_VALUE, name, value))
+        for change in filter(None, (together.get(name), *alone)):
+            is_tried = change in self._acting or change in also
+            if is_tried and (step := self._step(change, path, also, parameter)):
+                return step
         return None
 
-    def agree(
-        self, change: Change, path: tuple[str, ...], content: int, count_urls: bool = False
-    ) -> bool:
+    def agree(self, change: Change, path: NodePath, content: int, count_urls: bool = False) -> bool:
         """Count a page that was the same; whether the change acts from now on.
 
         Args:
@@ -209,7 +181,7 @@ class SiteRules:
         tree = self._tree(change)
         if tree is None:
             return False
-        if max(tree.risk(path[:1]), tree.risk(path)) <= self._max_risk:
+        if max(tree.risk(path[:1]), tree.risk(path)) <= self.max_risk:
             tree.agree(path, content, count_urls)
             return False
         before = self._acts_on(tree, path)
@@ -218,18 +190,16 @@ class SiteRules:
         self._renew([change])
         return True
 
-    def _acts_on(self, tree: Tree, path: tuple[str, ...]) -> set[tuple[int, str]]:
+    def _acts_on(self, tree: Tree, path: NodePath) -> set[tuple[int, str]]:
         """Find the nodes at which a change acts: at each depth of a path, and right below it."""
-        found: set[tuple[int, str]] = set()
+        found = set[tuple[int, str]]()
         for depth, key in enumerate(path, 1):
             above, node = path[:depth], tree.nodes.get(key)
             paths = [above, *((*above, child) for child in (node.children if node else ()))]
-            found |= {(depth, one[-1]) for one in paths if tree.risk(one) <= self._max_risk}
+            found |= {(depth, one[-1]) for one in paths if tree.risk(one) <= self.max_risk}
         return found
 
-    def contradict(
-        self, change: Change, path: tuple[str, ...], content: int, share: float = 1.0
-    ) -> bool:
+    def contradict(self, change: Change, path: NodePath, content: int, share: float = 1.0) -> bool:
         """Count a page that would have been lost; whether the change stops to act somewhere.
 
         Args:
@@ -246,62 +216,67 @@ class SiteRules:
         if not tree.contradict(path, content, share) or not is_acting:
             return False
         self._renew([change])
-        return not before <= self._acts_on(tree, path)
+        if before <= self._acts_on(tree, path):
+            return False
+        self._stopped.append(Contradiction(self.site, change.text))
+        return True
+
+    def take_stopped(self) -> list[Contradiction]:
+        """Take the changes that have stopped to act somewhere since the last call."""
+        stopped, self._stopped = self._stopped, []
+        return stopped
 
     def count(self, skip: Skip) -> None:
         """Count a request that is skipped, or explored."""
-        for text in skip.rules:
-            if change := read_change(text):
-                self._new_counts[change, skip.explore] += 1
+        for change in map(read_change, skip.rules):
+            if change and change in self.trees:
+                self.trees[change].count_request(is_explored=skip.explore)
 
     def load(self, saved: Iterable[RuleCounts]) -> None:
         """Add what was saved. Rows that make no sense are passed over."""
         for row in saved:
             change = read_change(row.change)
-            is_path = row.node.startswith(ROOT) and len(row.node) <= _MAX_NODE_CHARACTERS
-            tree = self._tree(change) if change and is_path else None
-            if change and tree:
-                tree.load(row.node, max(0, row.agreed), max(0, row.contradicted))
-                self._counts[change, False] += row.saved
-                self._counts[change, True] += row.explored
+            tree = self._tree(change) if change and row.node.startswith(ROOT) else None
+            if tree:
+                tree.load(row.node, *(max(0, number) for number in row[3:]))
         self._renew(self.trees)
 
-    def take_changes(self, site: str) -> list[RuleCounts]:
+    def take_changes(self) -> list[RuleCounts]:
         """Take what has been counted since the last call."""
-        taken = []
-        for change, tree in self.trees.items():
-            if change.kind == DROP_VALUE and tree.root.agreed <= 1 and tree.root.saved == (0, 0):
-                continue  # it does not recur
-            taken += [RuleCounts(site, change.text, *counted) for counted in tree.changes()]
-        new = self._new_counts
-        for change in sorted({change for change, _ in new}):
-            counted = new[change, False], new[change, True]
-            taken.append(RuleCounts(site, change.text, ROOT, 0, 0, *counted))
-        self._counts.update(new)
-        new.clear()
-        return taken
+        return [
+            RuleCounts(self.site, change.text, node, *added)
+            for change, tree in self.trees.items()
+            # A value that was seen once does not recur.
+            if change.kind != DROP_VALUE or tree.root.agreed > 1 or any(tree.root.saved)
+            for node, added in tree.changes()
+        ]
 
-    def for_people(self, site: str) -> list[UrlRule]:
+    def for_people(self) -> list[UrlRule]:
         """All rules with their evidence, those of the same change together."""
-        found = []
-        total = self._counts + self._new_counts
-        for change, tree in sorted(self.trees.items()):
-            requests = total[change, False], total[change, True]
-            for key, node in sorted(tree.nodes.items()):
-                risk = tree.risk(path_to(key))
-                counts = (node.agreed, node.contradicted, risk, risk <= self._max_risk)
-                of_site = requests if key == ROOT else (0, 0)
-                found.append(UrlRule(site, change.text, key, *counts, *of_site))
-        return found
+        return [
+            UrlRule(
+                self.site,
+                change.text,
+                key,
+                node.agreed,
+                node.contradicted,
+                risk := tree.risk(path_to(key)),
+                risk <= self.max_risk,
+                node.skipped,
+                node.explored,
+            )
+            for change, tree in sorted(self.trees.items())
+            for key, node in sorted(tree.nodes.items())
+        ]
 
     def _tree(self, change: Change) -> Tree | None:
         """Evidence about a change; None if it never acts, or if there is no room for another."""
         tree = self.trees.get(change)
         if tree is None:
-            is_full = len(self.trees) >= MAX_CHANGES
+            is_full = len(self.trees) >= _MAX_CHANGES
             if self._is_never_made(change) or (is_full and not self._make_room()):
                 return None
-            tree = self.trees[change] = Tree(change, self._counted)
+            tree = self.trees[change] = Tree(change, self.memory.counted)
         return tree
 
     def _is_never_made(self, change: Change) -> bool:
@@ -311,12 +286,12 @@ class SiteRules:
         )
 
     def _renew(self, changes: Iterable[Change]) -> None:
-        """Note which changes act, and those of a path by segment, in the order of their kinds."""
+        """Note which of some changes act now, and sort all that act by where they are applied."""
         self._version = next(_versions)
         before = frozenset(self._acting)
         self._acting &= self.trees.keys()
         for change in changes:
-            if self.trees[change].acts(self._max_risk):
+            if self.trees[change].acts(self.max_risk):
                 self._acting.add(change)
             else:
                 self._acting.discard(change)
@@ -341,8 +316,6 @@ class SiteRules:
         if known(least)[0] > 1:
             return False
         del self.trees[least]
-        for key in ((least, False), (least, True)):
-            del self._counts[key], self._new_counts[key]
         return True
 
 

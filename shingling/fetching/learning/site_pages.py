@@ -7,22 +7,14 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from shingling.fetching.learning.parts import split
-from shingling.fetching.learning.recent import Recent, Ring, Table
 from shingling.fetching.learning.snapshots import PageSnapshot
-from shingling.fetching.learning.traps import Traps
 
 if TYPE_CHECKING:
     from shingling.fetching.learning.parts import Parts
-    from shingling.fetching.learning.rules import Reduced, SiteRules
+    from shingling.fetching.learning.rules import SiteRules
 
 MAX_PAGES_OF_SITE = 100_000
 """Fetched pages of a site that are remembered; later ones are never skipped to."""
-
-MAX_SNAPSHOT_BYTES = 16_000_000
-"""Of the pages of all sites that others can be compared with; the oldest are forgotten."""
-
-MAX_REDUCED = 2_048
-"""URLs of all sites whose reduction is remembered."""
 
 MAX_URLS_OF_CONTENT = 12
 """Pages with one content, after reduction; with more it is an error page or a login."""
@@ -35,30 +27,14 @@ _MAX_RENEWED_AT_ONCE = 20  # keys of pages, with each page that is noted
 _ids = count()
 
 
-class Memory:
-    """What is remembered of the fetched pages of all sites, besides their URLs and contents.
-
-    It never grows beyond 80 MB, and hardly after the first thousands of pages. The keys of a site
-    are its own.
-    """
-
-    def __init__(self) -> None:
-        self.traps = Traps()
-        self.snapshots = Ring(MAX_SNAPSHOT_BYTES)
-        self.reduced: Recent[tuple[int, Parts], Reduced] = Recent(MAX_REDUCED)
-        self.last_of_content = Table(18)  # last page with a content
-        self.of_reduced = Table(19)  # first and last page that one more change leads to a URL
-        self.links = Table(19)  # whether two pages have had a link
-        self.content_of_place = Table(16)  # the only content of a path or value
-        self.by_reduced_url = Table(19)  # page whose URL is reduced to a key
-        self.counted = Table(18)  # contents that have counted for or against a change
-
-
 class SitePages:
-    """Fetched pages of a site, by their numbers.
+    """Fetched pages of a site, by their numbers, and the keys by which they are found again.
+
+    A page is found by the key of its URL, as the rules reduce it. When rules change, so do the
+    keys: they are renewed little by little, while pages are noted.
 
     Args:
-        memory: that it shares with other sites.
+        rules: of the site.
 
     Attributes:
         urls: of the pages.
@@ -66,14 +42,17 @@ class SitePages:
         counted: pages, of which one with a long URL counts as several.
     """
 
-    def __init__(self, memory: Memory) -> None:
-        self._memory = memory
+    def __init__(self, rules: SiteRules) -> None:
+        self._rules = rules
+        self._memory = rules.memory
         self._id = next(_ids)  # a site that is met again after it was forgotten is another one
         self.urls: list[str] = []
         self.contents = array("q")
         self.counted = 0
         self._before = array("i")  # the page before each one that has its content, or none
         self._snapshots = array("q")  # places in the memory
+        self._next_renewed = 0  # page whose key is renewed next
+        self._old_keys = 0  # pages whose keys may be of former rules
 
     def add(self, url: str, content: int, snapshot: PageSnapshot) -> int:
         """Add a page, whose URL can be split; its number."""
@@ -115,30 +94,50 @@ class SitePages:
         self._memory.last_of_content.put(self._own(self.contents[number]), number)
 
     def first_and_last(self, key: int, number: int) -> tuple[int, ...]:
-        """Earlier pages that one more change leads to a URL; this one is the last from now on."""
-        key, pages = self._own(key), self._memory.of_reduced
+        """First and last earlier page with a key; a page itself is the last from now on.
+
+        Args:
+            key: of the URL of the page, as it is or by one more change.
+            number: of the page.
+        """
+        key, pages = self._own(key), self._memory.first_and_last
         found = pages.get(key)
         first, last = (number, number) if found is None else divmod(found, MAX_PAGES_OF_SITE)
         pages.put(key, first * MAX_PAGES_OF_SITE + number)
         return () if found is None else tuple(dict.fromkeys((first, last)))
 
     def has_one_content(self, place: object, content: int) -> bool:
-        """Note a content of a path or value; whether it has had no other, and several URLs."""
+        """Note a content of a path or value; whether it had this one before, and no other."""
         key, places = self._own(place), self._memory.content_of_place
         before = places.get(key)
-        if before is None:
-            places.put(key, content)
-        elif before != content:
-            places.put(key, _SEVERAL_CONTENTS)
+        if before != content:
+            places.put(key, content if before is None else _SEVERAL_CONTENTS)
         return before == content
 
-    def by_reduced_url(self, key: int) -> int | None:
-        """Page whose URL was last reduced to a key."""
+    def find(self, key: int) -> int | None:
+        """Page whose URL is reduced to a key; if the rules have changed, one whose URL was."""
         return self._memory.by_reduced_url.get(self._own(key))
 
-    def put_by_reduced_url(self, key: int, number: int) -> None:
-        """Let a page be found by the key to which its URL is reduced."""
-        self._memory.by_reduced_url.put(self._own(key), number)
+    def add_key(self, number: int) -> None:
+        """Let a page be found by the key of its URL, if no earlier page is."""
+        key = self._key_of(number)
+        other = self.find(key)
+        if other is None or self._key_of(other) != key:  # by former rules
+            self._memory.by_reduced_url.put(self._own(key), number)
+
+    def _key_of(self, number: int) -> int:
+        return self._rules.reduce(self.parts(number)).key
+
+    def renew_all_keys(self) -> None:
+        """Renew the keys of all pages from now on: the rules have changed."""
+        self._old_keys = len(self.urls)
+
+    def renew_some_keys(self) -> None:
+        """Renew the keys of the next pages whose keys may be old."""
+        for _ in range(min(_MAX_RENEWED_AT_ONCE, self._old_keys)):
+            self.add_key(self._next_renewed)
+            self._next_renewed = (self._next_renewed + 1) % len(self.urls)
+            self._old_keys -= 1
 
     def note_links(self, keys: list[int]) -> None:
         """Note the links of a page, by their keys."""
@@ -147,52 +146,9 @@ class SitePages:
             links.put(key, links.get(key) is not None)
 
     def is_link_of_several(self, key: int) -> int | None:
-        """Whether several pages have had a link; None if no page had it."""
+        """Whether several pages have had a link: 1, or 0 if a single page had it; None if none."""
         return self._memory.links.get(self._own(key))
 
     def _own(self, key: object) -> int:
         """Key of this site in what all sites share."""
         return hash((self._id, key))
-
-
-class PagesByReducedUrl:
-    """Numbers of pages by the keys of their URLs, as rules reduce these.
-
-    When rules change, so do the keys. They are renewed little by little, while pages are noted.
-
-    Args:
-        rules: of the site.
-        pages: of the site.
-    """
-
-    def __init__(self, rules: SiteRules, pages: SitePages) -> None:
-        self._rules = rules
-        self._pages = pages
-        self._next = 0  # page whose key is renewed next
-        self._left = 0  # pages whose keys may be old
-
-    def find(self, key: int) -> int | None:
-        """Page whose URL is reduced to this key; by an old key, it may be one that was."""
-        return self._pages.by_reduced_url(key)
-
-    def add(self, number: int) -> None:
-        """Let a page be found by what its URL is reduced to, if no earlier one is."""
-        key = self._key_of(number)
-        other = self.find(key)
-        if other is None or self._key_of(other) != key:  # by rules that were unlearned
-            self._pages.put_by_reduced_url(key, number)
-
-    def _key_of(self, number: int) -> int:
-        return self._rules.reduce(self._pages.parts(number)).key
-
-    def renew_all(self) -> None:
-        """Renew the keys of all pages from now on: the rules have changed."""
-        self._left = len(self._pages.urls)
-
-    def renew_some(self) -> None:
-        """Renew the keys of some pages."""
-        number_of_pages = len(self._pages.urls)
-        for _ in range(min(_MAX_RENEWED_AT_ONCE, self._left)):
-            self.add(self._next)
-            self._next = (self._next + 1) % number_of_pages
-            self._left -= 1

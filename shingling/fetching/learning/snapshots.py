@@ -23,18 +23,10 @@ if TYPE_CHECKING:
 
     from shingling.fetching.learning.pages import FetchedPage
 
-MIN_WORDS = 8
-"""Pages with fewer words are no evidence: they are empty, or errors."""
-
-MAX_LINKS_KEPT = 40
-"""Links of a page that are compared."""
-
-MAX_SENTENCES = 512
-"""Longer pages are the same only if all words are."""
-
-MAX_VOLATILE = 512
-"""Kinds of sentences of a site that change with each fetch."""
-
+_MIN_WORDS = 8  # of a page: with fewer, it is no evidence, but empty or an error
+_MAX_LINKS_KEPT = 40  # of a page, which are compared
+_MAX_SENTENCES = 512  # of a page: longer ones are the same only if all words are
+_MAX_VOLATILE = 512  # kinds of sentences of a site that change with each fetch
 _MIN_KEPT = 0.3  # share of sentences that two pages have in common, so that they may be one
 _LONG_LINE = 200  # characters
 _SENTENCE = re.compile(r"(?<=[.!?…。！？])\s+")
@@ -85,14 +77,14 @@ class PageSnapshot(NamedTuple):
 def take_snapshot(page: FetchedPage) -> PageSnapshot | None:
     """Keep what is to be compared of a page; None if it has too few words."""
     signature = page.signature
-    if signature is None or signature.words < MIN_WORDS:
+    if signature is None or signature.words < _MIN_WORDS:
         return None
     title = page.title or ""
-    links = "\n".join(_sample(page.links)).encode("utf-8", "surrogatepass")
+    links = "\n".join(_sample(page.links))
     return PageSnapshot(
         hash((signature.text_hash, title)),
-        _sentences(f"{title}\n{page.text or ''}").tobytes() if page.text else b"",
-        zlib.compress(links, 1),
+        _sentences(f"{title}\n{page.text}").tobytes() if page.text else b"",
+        zlib.compress(links.encode("utf-8", "surrogatepass"), 1),
         page.says_more,
     )
 
@@ -104,13 +96,14 @@ def links_of(snapshot: PageSnapshot) -> list[str]:
 
 
 class VolatileSentences:
-    """The kinds of sentences of a site that change with each fetch."""
+    """The kinds of sentences of a site that change with each fetch.
+
+    Attributes:
+        kinds: hashes of them, the newest last.
+    """
 
     def __init__(self) -> None:
-        self._kinds: dict[int, None] = {}
-
-    def __bool__(self) -> bool:
-        return bool(self._kinds)
+        self.kinds: dict[int, None] = {}
 
     def learn(self, before: PageSnapshot, after: PageSnapshot) -> bool:
         """Learn from one URL that was fetched twice; whether that has shown something new."""
@@ -119,9 +112,9 @@ class VolatileSentences:
             return False  # it shows another page now
         new = [one for one in changed if not self._has(one)]
         for _, first, last in new:
-            self._kinds |= {first: None, last: None}
-        while len(self._kinds) > MAX_VOLATILE:
-            del self._kinds[next(iter(self._kinds))]
+            self.kinds |= {first: None, last: None}
+        while len(self.kinds) > _MAX_VOLATILE:
+            del self.kinds[next(iter(self.kinds))]
         return bool(new)
 
     def compare(self, a: PageSnapshot, b: PageSnapshot) -> Likeness:
@@ -137,25 +130,24 @@ class VolatileSentences:
 
     def content(self, snapshot: PageSnapshot) -> int:
         """64-bit hash of what stays of a page, in any order."""
-        if not self._kinds or not snapshot.sentences:
+        if not self.kinds or not snapshot.sentences:
             return snapshot.content
         return hash(frozenset(one[0] for one in _read(snapshot) if not self._has(one)))
 
     def _has(self, sentence: tuple[int, int, int]) -> bool:
-        return sentence[1] in self._kinds or sentence[2] in self._kinds
+        return sentence[1] in self.kinds or sentence[2] in self.kinds
 
 
 def _sentences(text: str) -> array[int]:
     found = array("q")
     before = ""
-    lines = text.split("\n")
     for sentence in chain.from_iterable(
-        _SENTENCE.split(line) if len(line) > _LONG_LINE else (line,) for line in lines
+        _SENTENCE.split(line) if len(line) > _LONG_LINE else (line,) for line in text.split("\n")
     ):
         words = sentence.split()
         if not words:
             continue
-        if len(found) >= 3 * MAX_SENTENCES:
+        if len(found) >= 3 * _MAX_SENTENCES:
             return array("q")
         first, last = _without_numbers(words[:2]), _without_numbers(words[-2:])
         if not {*first, *last} - {"#", " "}:  # numbers alone are known by what is before them
@@ -186,13 +178,13 @@ def _changed(a: PageSnapshot, b: PageSnapshot) -> tuple[float, Collection[tuple[
 
 
 def _sample(links: Collection[str]) -> list[str]:
-    """At most `MAX_LINKS_KEPT` links: of two copies of a page, those to the same pages."""
+    """At most 40 links: of two copies of a page, those to the same pages."""
     unique = list(dict.fromkeys(link[:1024] for link in links if "\n" not in link[:1024]))
-    if len(unique) <= MAX_LINKS_KEPT:
-        return unique
+    if len(unique) > _MAX_LINKS_KEPT:
+        unique.sort(key=_hash_of_last_segment)
+    return unique[:_MAX_LINKS_KEPT]
 
-    def place(number: int) -> tuple[int, int]:
-        last = unique[number].partition("?")[0].rpartition("/")[2]
-        return zlib.crc32(last.encode("utf-8", "replace")), number
 
-    return [unique[number] for number in sorted(range(len(unique)), key=place)[:MAX_LINKS_KEPT]]
+def _hash_of_last_segment(link: str) -> int:
+    last = link.partition("?")[0].rpartition("/")[2]
+    return zlib.crc32(last.encode("utf-8", "replace"))

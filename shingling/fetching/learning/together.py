@@ -28,9 +28,9 @@ class ParametersTogether:
     def note(self, parts: Parts) -> None:
         """Note the parameters of a URL."""
         names = frozenset(map(name_of, parts.query))
-        fresh = names.difference(self._with)
-        if len(self._with) + len(fresh) <= _MAX_NAMES:
-            self._with |= dict.fromkeys(fresh, fresh)
+        new_names = names.difference(self._with)
+        if len(self._with) + len(new_names) <= _MAX_NAMES:
+            self._with |= dict.fromkeys(new_names, new_names)
         for before in {self._with[name] for name in names.intersection(self._with)}:
             if not before <= names:
                 for part in (before & names, before - names):

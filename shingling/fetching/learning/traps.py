@@ -45,7 +45,7 @@ class Traps:
     def __init__(self) -> None:
         self._repeats = Table(17)  # what a URL shows that others have shown before
         self._links = Table(18)  # how a URL was met: in which trap it was skipped, or `_LINKED`
-        self._traps: Recent[int, _Trap] = Recent(_MAX_PAGES)  # by what pages have shown
+        self._traps = Recent[int, _Trap](_MAX_PAGES)  # by what pages have shown
 
     def decide(self, url: str, found_on: str, max_risk: float, *, counted: bool) -> Skip | None:
         """Say whether a request would stay in a trap; None if not, or if nobody knows.

@@ -1,0 +1,37 @@
+"""What is remembered of all sites together, in bounded memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shingling.fetching.learning.recent import Recent, Ring, Table
+from shingling.fetching.learning.traps import Traps
+
+if TYPE_CHECKING:
+    from shingling.fetching.learning.changes import Reduced
+    from shingling.fetching.learning.parts import Parts
+
+MAX_SNAPSHOT_BYTES = 16_000_000
+"""Of the pages of all sites that others can be compared with; the oldest are forgotten."""
+
+MAX_REDUCED = 2_048
+"""URLs of all sites whose reduction is remembered."""
+
+
+class Memory:
+    """What is remembered of the fetched pages of all sites, besides their URLs and contents.
+
+    It never grows beyond 80 MB, and hardly after the first thousands of pages. The keys of a site
+    are its own.
+    """
+
+    def __init__(self) -> None:
+        self.traps = Traps()
+        self.snapshots = Ring(MAX_SNAPSHOT_BYTES)
+        self.reduced: Recent[tuple[int, Parts], Reduced] = Recent(MAX_REDUCED)
+        self.last_of_content = Table(18)  # last page with a content
+        self.first_and_last = Table(19)  # page whose URL has a key, as it is or by one more change
+        self.links = Table(19)  # whether two pages have had a link
+        self.content_of_place = Table(16)  # the only content of a path or value
+        self.by_reduced_url = Table(19)  # page whose URL is reduced to a key
+        self.counted = Table(18)  # contents that have counted for or against a change
