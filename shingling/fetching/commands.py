@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from shingling.console.opening import open_session
@@ -17,11 +18,10 @@ from shingling.console.output import (
 from shingling.console.subcommand import HelpGroup, Subcommand
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from shingling.console.options import CommandOptions
     from shingling.fetching.learning import UrlRule
-    from shingling.store.session import Session
 
 # What a URL has that a change takes away: parts of a pattern, behind its site and node.
 _PATTERNS = {
@@ -37,22 +37,15 @@ _PATTERNS = {
 
 def _rules(options: CommandOptions) -> int:
     site = options.site and options.site.lower().removeprefix("www.")
-    from shingling.fetching.savings import learned_rules, outermost
+    from shingling.fetching.savings import counts_of_runs, learned_rules, outermost
 
     with open_session(options) as session:
         rules = learned_rules(session, options.settings.of_rooms, site)
-        if options.patterns:
-            return _print_patterns(options, [rule for rule in outermost(rules) if rule.active])
-        return _list(options, session, rules)
-
-
-def _list(options: CommandOptions, session: Session, rules: list[UrlRule]) -> int:
-    from dataclasses import asdict
-
-    from shingling.fetching.savings import outermost
-
+        counts = counts_of_runs(session)
+    if options.patterns:
+        return _print_patterns(options, [rule for rule in outermost(rules) if rule.active])
     shown = rules if options.all else outermost(rules)
-    estimate = _estimate(session)
+    estimate = _estimate(counts)
     if options.json:
         print_json({"rules": [*map(asdict, shown)], "lost": estimate})
         return FOUND if shown else NOT_FOUND
@@ -85,12 +78,10 @@ def _list(options: CommandOptions, session: Session, rules: list[UrlRule]) -> in
     return FOUND
 
 
-def _estimate(session: Session) -> dict[str, Any] | None:
-    """Add up what the last crawls have found out about pages that are lost."""
-    from shingling.fetching.savings import counts_of_runs
+def _estimate(counts: Mapping[str, int]) -> dict[str, Any] | None:
+    """Estimate how many pages are lost, from what the last crawls have counted."""
     from shingling.proportions import Proportion
 
-    counts = counts_of_runs(session)
     tried, lost = counts["fetch_checked"], counts["fetch_would_lose"]
     if not tried:
         return None

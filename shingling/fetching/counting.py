@@ -14,9 +14,7 @@ if TYPE_CHECKING:
 
     from shingling.fetching.learning import UrlRule
 
-MAX_SITES = 50
-"""Sites whose requests are kept with a run, those with the most."""
-
+_MAX_SITES_OF_RUN = 50  # whose requests are kept with it: those with the most
 _MAX_SITES_COUNTED = 10_000
 
 logger = logging.getLogger(__name__)
@@ -27,15 +25,13 @@ class FetchCounts:
 
     Args:
         crawler: whose stats and log.
-        skips: whether requests are skipped; else it is only observed which ones would be.
     """
 
-    def __init__(self, crawler: Crawler, *, skips: bool) -> None:
+    def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
-        self._skips = skips
-        self._counts: Counter[str] = Counter()
-        self._sites: Counter[str] = Counter()  # requests by site
-        self._repeats: Counter[str] = Counter()
+        self._counts = Counter[str]()
+        self._sites = Counter[str]()  # requests by site
+        self._repeats = Counter[str]()
 
     def add(self, name: str, number: int = 1) -> None:
         """Count, in the stats as well."""
@@ -62,18 +58,23 @@ class FetchCounts:
         """Take the counts that the store keeps with the run."""
         names = ("requests", "skipped", "would_skip", "explored", "checked", "would_lose")
         found = {f"fetch_{name}": self._counts[name] for name in names if self._counts[name]}
-        for site, number in self._sites.most_common(MAX_SITES):
+        for site, number in self._sites.most_common(_MAX_SITES_OF_RUN):
             found[f"fetch_requests:{site}"] = number
             found[f"fetch_repeats:{site}"] = self._repeats[site]
         return found
 
-    def end(self, rules: list[UrlRule]) -> None:
-        """Log what became of the requests."""
+    def end(self, rules: list[UrlRule], *, skips: bool) -> None:
+        """Log what became of the requests.
+
+        Args:
+            rules: that are known.
+            skips: whether requests were skipped; else it was only observed which ones would be.
+        """
         active = sum(rule.active for rule in rules)
         self._crawler.stats.set_value("dedup/fetch/rules", active)
         counts = self._counts
-        number = counts["skipped"] if self._skips else counts["would_skip"]
-        done = "were skipped" if self._skips else "would have been skipped"
+        number = counts["skipped"] if skips else counts["would_skip"]
+        done = "were skipped" if skips else "would have been skipped"
         logger.info(
             "Dedup: %d requests %s by %d rules, %d were made anyway as a check; %s%s",
             number,

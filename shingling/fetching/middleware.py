@@ -64,11 +64,11 @@ class FetchMiddleware:
         self._crawler = crawler
         self._settings = settings
         self._skips = settings.of_rooms["DEDUP_FETCH"] == "skip"
-        self._counts = FetchCounts(crawler, skips=self._skips)
+        self._counts = FetchCounts(crawler)
         self._shared = SharedLearner(crawler, settings)
         self._skipped = SkippedRequests(crawler, self._shared.learner, self._counts)
         self._shared.tell = self._tell
-        self._shared.tell_site = self._skipped.site_read
+        self._shared.tell_site = self._skipped.make_owed
         # Decisions on requests that are made anyway, by URL.
         self._decided: Recent[str, Skip] = Recent(_MAX_DECIDED)
         self._forms = FormsUnderWay()
@@ -92,7 +92,7 @@ class FetchMiddleware:
         made = cls(crawler, settings)
         crawler.signals.connect(made._spider_idle, signal=signals.spider_idle)
         for signal in (signals.item_scraped, signals.item_dropped, signals.item_error):
-            crawler.signals.connect(made._item_ended, signal=signal)
+            crawler.signals.connect(made._tell, signal=signal)
         return made
 
     async def process_request(self, request: Request) -> None:
@@ -139,9 +139,8 @@ class FetchMiddleware:
             self._forms.done(asked_for(request)[0])
         return response
 
-    def process_exception(self, request: Request, exception: Exception) -> None:
+    def process_exception(self, request: Request, exception: Exception) -> None:  # noqa: ARG002 (Scrapy's)
         """Let others go on if a request has failed."""
-        del exception
         self._forms.done(asked_for(request)[0])
 
     def _skip(self, request: Request, skip: Skip) -> None:
@@ -150,8 +149,11 @@ class FetchMiddleware:
         self._counts.add("skipped")
         repeated = RepeatedPage(request.url, skip.page, skip.rules, skip.risk)
         if self._settings.debug:
-            extra = {"spider": self._crawler.spider}
-            logger.debug("Skipped: %s", printable(str(repeated)), extra=extra)
+            logger.debug(
+                "Skipped: %s",
+                printable(str(repeated)),
+                extra={"spider": self._crawler.spider},
+            )
         raise repeated
 
     def note(self, seen: Yielded) -> None:
@@ -160,11 +162,9 @@ class FetchMiddleware:
         if response is None or response.request is None:
             return
         url, _ = asked_for(response.request)
-        skip = self._decided.get(url)
-        noting = partial(self._note, response, seen, skip)
-        task = None
-        if not self._has_ended:
-            task = self._notes.start(noting, len(response.body), response.url)
+        noting = partial(self._note, response, seen, self._decided.get(url))
+        size = len(response.body)
+        task = None if self._has_ended else self._notes.start(noting, size, response.url)
         if task is None:
             self._counts.add("not_noted")
             self._forms.done(url)
@@ -211,8 +211,9 @@ class FetchMiddleware:
         try:
             engine, opened = self._crawler.engine, await self._shared.opened()
             assert engine is not None
-            request = Request(url, callback=NO_CALLBACK, dont_filter=True)
-            response = await engine.download_async(request)
+            response = await engine.download_async(
+                Request(url, callback=NO_CALLBACK, dont_filter=True)
+            )
             is_it = response.request is not None and asked_for(response.request)[0] == url
             if opened is not None and response.status == HTTPStatus.OK and is_it:
                 extracted = await opened[0].page(response)
@@ -228,16 +229,10 @@ class FetchMiddleware:
             self._counts.add("unlearned", len(gone))
             self._skipped.unlearned(gone)
 
-    def _item_ended(self, response: Response | None) -> None:
-        """Wait no longer for the verdict on a page if another pipeline has dropped its item."""
-        if response is not None:
-            self._tell(response, None)
-
-    def _tell(self, response: Response, verdict: Verdict | None) -> None:
-        """Take the verdict on the page of a response."""
-        told = self._told_of(response)
-        if not told.done():
-            told.set_result(verdict)
+    def _tell(self, response: Response | None, verdict: Verdict | None = None) -> None:
+        """Take the verdict on the page of a response; none if another pipeline has its item."""
+        if response is not None and not self._told_of(response).done():
+            self._told_of(response).set_result(verdict)
 
     def _told_of(self, response: Response) -> asyncio.Future[Verdict | None]:
         return self._verdicts.setdefault(response, asyncio.get_running_loop().create_future())
@@ -283,7 +278,7 @@ class FetchMiddleware:
         self._has_ended = True
         self._skipped.pause()
         await self._shared.close(**self._counts.of_run())
-        self._counts.end(self._shared.learner.rules())
+        self._counts.end(self._shared.learner.rules(), skips=self._skips)
 
     def _fail(self, error: Exception) -> None:
         self._crawler.stats.inc_value(f"dedup/errors/{type(error).__name__}")

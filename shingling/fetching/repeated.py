@@ -20,5 +20,5 @@ class RepeatedPage(IgnoreRequest):
         self.url, self.page, self.rules, self.risk = url, page, rules, risk
 
     def __str__(self) -> str:
-        by = ", ".join(self.rules)
-        return f"{self.url[:500]} would repeat {self.page[:500]} by: {by[:500]} ({self.risk:.2%})"
+        by = ", ".join(self.rules)[:500]
+        return f"{self.url[:500]} would repeat {self.page[:500]} by: {by} ({self.risk:.2%})"

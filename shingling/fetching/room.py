@@ -45,12 +45,10 @@ def _read_changes(value: Any) -> tuple[str, ...]:
         return ()
     from shingling.fetching.learning import read_change
 
-    changes = [
-        read_change(one.strip()) for one in (value.split(",") if isinstance(value, str) else value)
-    ]
-    if not all(changes):
+    texts = [one.strip() for one in (value.split(",") if isinstance(value, str) else value)]
+    if not all(map(read_change, texts)):
         raise ValueError
-    return tuple(change.text for change in changes if change)
+    return tuple(texts)
 
 
 def update_settings(settings: BaseSettings, dedup: DedupSettings) -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from shingling.fetching.learning import UrlRule
     from shingling.store.session import Session
 
-RUNS_LOOKED_AT = 100
+_RUNS_LOOKED_AT = 100
 _FEW = 0.01  # share of the requests below which little is saved
 
 
@@ -34,25 +34,25 @@ def learned_rules(
         site: host without `www.`; None: all.
     """
     saved = read_rules(session, site)
-    risk, never = of_rooms["DEDUP_SKIP_RISK"], of_rooms["DEDUP_FETCH_NEVER"]
-    learner = UrlLearner(risk=risk, never=never, max_sites=len(saved) + 1)
+    learner = UrlLearner(
+        risk=of_rooms["DEDUP_SKIP_RISK"],
+        never=of_rooms["DEDUP_FETCH_NEVER"],
+        max_sites=len(saved) + 1,
+    )
     for name, rows in groupby(saved, attrgetter("site")):
-        learner.load(name, [*rows])
+        learner.load(name, rows)
     return learner.rules()
 
 
 def outermost(rules: Iterable[UrlRule]) -> list[UrlRule]:
     """Leave out rules that do not act, and those below a path at which the same one acts."""
-    found: list[UrlRule] = []
-    acting: set[tuple[str, str, str]] = set()
-    for rule in sorted(rules, key=lambda rule: (rule.site, rule.change, rule.node)):
-        above = path_to(rule.node)[:-1]
-        is_covered = any((rule.site, rule.change, one) in acting for one in above)
-        if rule.active:
-            acting.add((rule.site, rule.change, rule.node))
-        if rule.saved or (rule.active and not is_covered):
-            found.append(rule)
-    return found
+    ordered = sorted(rules, key=lambda rule: (rule.site, rule.change, rule.node))
+    acting = {(rule.site, rule.change, rule.node) for rule in ordered if rule.active}
+
+    def is_covered(rule: UrlRule) -> bool:
+        return any((rule.site, rule.change, node) in acting for node in path_to(rule.node)[:-1])
+
+    return [one for one in ordered if one.saved or (one.active and not is_covered(one))]
 
 
 class SiteSavings(NamedTuple):
@@ -131,10 +131,10 @@ class Savings(NamedTuple):
 
 
 def counts_of_runs(session: Session) -> Counter[str]:
-    """Add up what the last runs have counted of requests."""
+    """Add up what the last runs have counted, of requests above all."""
     counts = Counter[str]()
-    for run in Store(session).runs(RUNS_LOOKED_AT):
-        counts.update({name: n for name, n in run.counts.items() if name.startswith("fetch_")})
+    for run in Store(session).runs(_RUNS_LOOKED_AT):
+        counts.update(run.counts)
     return counts
 
 
@@ -152,15 +152,12 @@ def read_savings(session: Session, of_rooms: Mapping[str, Any]) -> Savings:
         for site in {rule.site: None for rule in rules}
     ]
     sites.sort(key=lambda one: -one.repeats)
-    skipped, would_skip, checked = (
-        counts[f"fetch_{name}"] for name in ("skipped", "would_skip", "checked")
-    )
     return Savings(
         counts["fetch_requests"],
-        skipped,
-        would_skip,
-        Proportion.of(counts["fetch_would_lose"], checked),
-        checked,
+        counts["fetch_skipped"],
+        counts["fetch_would_skip"],
+        Proportion.of(counts["fetch_would_lose"], counts["fetch_checked"]),
+        counts["fetch_checked"],
         sites,
         of_rooms["DEDUP_SKIP_RISK"],
     )

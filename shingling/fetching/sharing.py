@@ -55,8 +55,11 @@ class SharedLearner:
 
     def __init__(self, crawler: Crawler, settings: DedupSettings) -> None:
         self._crawler = crawler
-        risk, never = (settings.of_rooms[f"DEDUP_{name}"] for name in ("SKIP_RISK", "FETCH_NEVER"))
-        self.learner = UrlLearner(risk=risk, salt=os.urandom(16), never=never)
+        self.learner = UrlLearner(
+            risk=settings.of_rooms["DEDUP_SKIP_RISK"],
+            salt=os.urandom(16),
+            never=settings.of_rooms["DEDUP_FETCH_NEVER"],
+        )
         self.tell: Callable[[Response, Verdict | None], None] | None = None
         self.tell_site: Callable[[str], None] | None = None
         self._rules: list[RuleCounts] = []  # that could not be saved

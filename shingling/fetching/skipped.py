@@ -57,7 +57,7 @@ class SkippedRequests:
         self._learner = learner
         self._counts = counts
         self._kept: dict[str, Skipped] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks = set[asyncio.Task[None]]()
 
     def __len__(self) -> int:
         return len(self._kept)
@@ -69,24 +69,24 @@ class SkippedRequests:
 
     def keep(self, request: Request, skip: Skip) -> None:
         """Keep a request that is skipped."""
-        self._put(Skipped(request, skip.page, skip.rules))
+        self._kept[request.url] = Skipped(request, skip.page, skip.rules)
         if len(self._kept) > MAX_SKIPPED:
             del self._kept[next(iter(self._kept))]
             self._counts.add("not_kept")
 
-    def _put(self, one: Skipped) -> None:
-        self._kept[one.request.url] = one
-
-    def site_read(self, site: str) -> None:
-        """Make requests that a job has skipped before it was paused, if their rules act no more."""
-        self._start(site, None)
-
     def unlearned(self, gone: Iterable[Contradiction]) -> None:
         """Make requests that were skipped by rules that do not hold any more."""
         for site in {one.site for one in gone}:
-            self._start(site, {one.change for one in gone if one.site == site})
+            self.make_owed(site, {one.change for one in gone if one.site == site})
 
-    def _start(self, site: str, changes: set[str] | None) -> None:
+    def make_owed(self, site: str, changes: set[str] | None = None) -> None:
+        """Make requests to a site that were skipped by rules that act no more.
+
+        Args:
+            site: its name.
+            changes: that do not hold any more; None: all that do not act, as after a pause of the
+                job in which requests were skipped.
+        """
         if self._kept:
             task = detached_task(self._make_owed(site, changes))
             self._tasks.add(task)
@@ -113,7 +113,7 @@ class SkippedRequests:
 
         Args:
             one: the request.
-            changes: that do not hold any more; None: those of the request that do not act.
+            changes: as for `make_owed`.
         """
         url = one.request.url
         if changes is None:
@@ -122,19 +122,21 @@ class SkippedRequests:
             return False
         skip = self._learner.decide(url, found_on(one.request), counted=False)
         if skip is not None:  # by others, which may turn out to be wrong as well
-            self._put(one._replace(page=skip.page, rules=skip.rules))
+            self._kept[url] = one._replace(page=skip.page, rules=skip.rules)
         return skip is None
 
     def resume(self) -> None:
         """Take what the job has skipped before it was paused."""
-        spider = self._crawler.spider
         for written, page, rules in self._state.get(_STATE, ()):
             try:
-                request = request_from_dict(pickle.loads(written), spider=spider)  # noqa: S301
+                request = request_from_dict(
+                    pickle.loads(written),  # noqa: S301
+                    spider=self._crawler.spider,
+                )
             except (AttributeError, ImportError, ValueError):  # its callback or class is gone
                 self._counts.add("not_kept")
                 continue
-            self._put(Skipped(request, page, rules))
+            self._kept[request.url] = Skipped(request, page, rules)
 
     def pause(self) -> None:
         """Leave to the job what it has skipped: such requests as Scrapy's queue can write, too."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _MAX_RULES_OF_SITE = 20_000  # that are read
 _MAX_CHARS = 2000  # of a site, a change or a node
 _MAX_COUNT = 1 << 53  # pages or requests
-_COUNTS = ("agreed", "contradicted", "saved", "explored")
+_NAMES, _COUNTS = RuleCounts._fields[:3], RuleCounts._fields[3:]
 
 _ADD_RULE = text(
     "INSERT INTO url_rules (rule_key, site, change, node, agreed, contradicted, saved, explored)"
@@ -43,12 +43,7 @@ def read_rules(session: Session, site: str | None = None) -> list[RuleCounts]:
     with session.database.reading() as connection:
         rows = [*filter(_is_sound, connection.execute(query).mappings())]
     return [
-        RuleCounts(
-            row["site"],
-            row["change"],
-            row["node"],
-            **{name: max(0, row[name]) for name in _COUNTS},
-        )
+        RuleCounts(*(row[name] for name in _NAMES), *(max(0, row[name]) for name in _COUNTS))
         for row in rows
     ]
 
@@ -75,7 +70,7 @@ def _key(*names: str) -> bytes:
 
 def _is_sound(row: Any) -> bool:
     """Whether a row may have been written by this package, or may be written."""
-    names = (row["site"], row["change"], row["node"])
+    names = [row[name] for name in _NAMES]
     return (
         all(type(one) is str and len(one) <= _MAX_CHARS and one.isprintable() for one in names)
         and all(type(row[name]) is int and abs(row[name]) <= _MAX_COUNT for name in _COUNTS)

@@ -103,7 +103,7 @@ def made(learner: UrlLearner, **settings: Any) -> Made:
     crawler: Any = get_crawler(Own, settings)
     crawler.spider, crawler.engine = Own(), Engine()
     crawler.spider.state = {}
-    counts = FetchCounts(crawler, skips=True)
+    counts = FetchCounts(crawler)
     return Made(SkippedRequests(crawler, learner, counts), crawler.engine, crawler)
 
 
@@ -174,7 +174,7 @@ async def test_a_job_that_goes_on_makes_what_it_has_skipped_by_rules_that_act_no
     after.crawler.spider.state = pickle.loads(pickle.dumps(before.crawler.spider.state))  # noqa: S301
     after.skipped.resume()
     assert len(after.skipped) == 3
-    after.skipped.site_read(SITE)
+    after.skipped.make_owed(SITE)
     assert await after.urls() == [f"http://{SITE}/p?y=1"]
     after.skipped.unlearned([Contradiction(SITE, X)])
     assert len(await after.urls()) == 3
