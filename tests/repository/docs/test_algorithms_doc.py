@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from shingling.fetching.learning import read_change
+from shingling.fetching.learning.changes import KINDS
+from shingling.fetching.learning.evidence import loss, prior_of
 from shingling.sketch import Banding
 from shingling.sketch.banding import Halves
 from tests.repository.docs.pages import blocks, read
@@ -103,3 +106,15 @@ def test_the_table_of_what_bands_find_is_computed() -> None:
         bands, minima = map(int, name.partition("(")[0].split("×"))
         for shown, s in zip(recalls, (0.5, 0.6, 0.7, 0.8, 0.9, 0.95), strict=True):
             assert agree(shown, Banding(bands, minima).recall(s)), (name, s)
+
+
+def test_the_table_of_changes_says_how_many_pages_each_example_needs() -> None:
+    page = read("explanation/fetches.md")
+    rows = re.findall(r"^ +\| (`.+`) \| .+ \| (\d+)", page, flags=re.MULTILINE)
+    needed = {text: int(pages) for names, pages in rows for text in re.findall("`(.+?)`", names)}
+    assert {text.partition(" ")[0] for text in needed} == {*KINDS}
+    for text, pages in needed.items():
+        change = read_change(text)
+        assert change is not None
+        prior = prior_of(change)
+        assert loss(prior, pages) <= 0.01 < loss(prior, pages - 1), text
