@@ -87,10 +87,8 @@ class ResiliparsePage(ParsedPage):
         )
 
     def _title_text(self) -> str | None:
-        head = self._tree.head
-        found = None if head is None else head.query_selector("title")
-        if found is None:
-            found = self._document.query_selector("title")
+        document = self._document
+        found = document.query_selector("head title") or document.query_selector("title")
         return None if found is None else _NOT_IN_XML.sub("", found.text_content or "")
 
     def _root_attribute(self, name: str) -> str | None:
@@ -98,9 +96,8 @@ class ResiliparsePage(ParsedPage):
         return None if root is None else root.get_attribute(name)
 
     def _links(self) -> list[tuple[str | None, str]]:
-        found = self._document.get_elements_by_tag_name("link").values()
-        links = ((link.get_attribute("rel"), link.get_attribute("href")) for link in found)
-        return [(rel, href) for rel, href in links if href is not None]
+        links = self._document.query_selector_all("link[href]").values()
+        return [(link.get_attribute("rel"), link.get_attribute("href") or "") for link in links]
 
     def _scripts(self) -> Iterator[tuple[str | None, str]]:
         if not _MAY_HAVE_DATA_SCRIPT.search(self._html):
@@ -120,7 +117,7 @@ class QuickPage(ResiliparsePage):
     """A page for which trafilatura is asked if Resiliparse may have missed the article."""
 
     def _prepare(self) -> None:
-        show_content(self._tree)
+        show_content(self._document)
 
     def main_text(self, url: str | None) -> str | None:
         """Extract the text by Resiliparse; if it seems to be another one, also by trafilatura.
@@ -130,24 +127,22 @@ class QuickPage(ResiliparsePage):
         """
         own, title = super().main_text(url) or "", self.title or ""
         is_fit = is_enough(own) and title_share(title, own) >= _ENOUGH_OF_TITLE
-        long, times, least = _long_lines(own), 1, _LEAST_MISSED
-        if is_fit:
-            times, least = _MANY_TIMES, _MUCH_MISSED
         if len(own) > _LONG_TEXT and is_fit:
             return own
         if own:
+            times, least = (_MANY_TIMES, _MUCH_MISSED) if is_fit else (1, _LEAST_MISSED)
             shown = extract_plain_text(self._tree, main_content=False, alt_texts=False)
+            long = _long_lines(own)
             if _long_lines(shown) - long < max(times * long, least):
                 return own
         from shingling.extraction.trafilatura import FastTrafilaturaPage
 
         page = FastTrafilaturaPage.parse(self._html)
         other = (None if page is None else page.main_text(url)) or ""
-
-        def value(text: str) -> tuple[float, int]:
-            return min(title_share(title, text), _ENOUGH_OF_TITLE), words(text)
-
-        return max(own, other, key=value)
+        texts = own, other
+        return max(
+            texts, key=lambda text: (min(title_share(title, text), _ENOUGH_OF_TITLE), words(text))
+        )
 
 
 def _mark_links(text: str, html: str) -> str:

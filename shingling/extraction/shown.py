@@ -11,101 +11,96 @@ import re
 from math import inf
 from typing import TYPE_CHECKING
 
-from resiliparse.parse.html import ElementNode
+from shingling.extraction.parsed import words
 
 if TYPE_CHECKING:
-    from resiliparse.parse.html import HTMLTree
+    from resiliparse.parse.html import DocumentNode, ElementNode
 
 _MOST_CONTENTS, _MOST_CHANGED, _MOST_PARENTS = 8, 256, 16
 _MOST_LINKS = 0.2  # of the text of a list or part, as Resiliparse has it for lists
+_LEAST_CAPTION = 6  # words; the name of a photographer has fewer
 _MUCH = 0.25  # of the text of the content: links are what it says
 
+
+def _named(*names: str) -> str:
+    """Select elements by a part of their classes or ids."""
+    return ", ".join(f"[class*={name} i], [id*={name} i]" for name in names)
+
+
 _CONTENT = "main, [role=main]"
-_FOLDS = "tab-", "tabs", "tabpan", "collaps", "accordion", "expand"
-_NAMES = (
-    *_FOLDS,
-    "menu",
-    "galler",
-    "carousel",
-    "legal",
-    "copyright",
-    "banner",
-    "modal",
-    "feedback",
+_RENAMED = {"ul": "menu", "aside": "div", "time": "span", "figure": "div", "figcaption": "p"}
+_TEXT, _ASIDE = ":is(p, h2, h3, ul, ol, dl, pre, table)", ":is(aside, [role=complementary])"
+_IN_TEXT = "figure, figcaption, :is(p, li, dt, dd, th, td) time"
+_FOLDS = _named("tab-", "tabs", "tabpan", "collaps", "accordion", "expand")
+_FOLDED = f"[role=tabpanel], {_FOLDS}"
+_PARTS = _named(
+    *("menu", "galler", "carousel", "legal", "copyright", "banner", "modal", "feedback")
 )
-_RENAMED = {"ul": "ol", "aside": "div", "time": "span", "figure": "div", "figcaption": "p"}
-_IN_CONTENT = ", ".join(
-    (
-        *(*_RENAMED, "[role=tabpanel]", "[role=presentation]", "[role=complementary]"),
-        *(f"[{kind}*={name} i]" for kind in ("class", "id") for name in _NAMES),
-    )
-)
-_IN_SENTENCES = "p time, li time, td time, dd time"
-_IN_BODY = f"body > ul, body > * > ul, body > * > * > ul, figure, figcaption, {_IN_SENTENCES}"
+_IN_CONTENT = f"""{_IN_TEXT}, ul, {_TEXT} + {_ASIDE}, {_ASIDE}:has(+ {_TEXT}),
+    [role=presentation], {_FOLDED}, {_PARTS}"""
+_IN_BODY = f"{_IN_TEXT}, body > ul, body > * > ul, body > * > * > ul"
 _AROUND = re.compile("nav|header|footer|aside|banner|contentinfo|complementary|dialog")
 _LEADS_ELSEWHERE = re.compile("nav|crumb|pager|pagination", re.IGNORECASE)
 _NAVIGATION = re.compile("nav|dialog")
-_JUDGED = ("class", "id", "role", "hidden", "style")
+_NAMING = "class", "id", "role"
+_HIDING = "hidden", "style", "aria-hidden"
 
 
-def show_content(tree: HTMLTree) -> None:
+def show_content(document: DocumentNode) -> None:
     """Change the tree of a page so that Resiliparse takes what its content shows.
 
     The content is `<main>` or what has this role, or else each `<article>`. In a page without
     these, lists near `<body>`, times and captions outside of navigation, header, footer and aside
     are shown.
     """
-    document = tree.document
-    assert document is not None
     contents = document.query_selector_all(_CONTENT).values()
     contents = contents or document.query_selector_all("article").values()
-    for content in contents[:_MOST_CONTENTS]:
-        least = _MUCH * _characters(content)
-        for element in content.query_selector_all(_IN_CONTENT).values()[:_MOST_CHANGED]:
-            if _says_something(element, least) and not _is_around(element, _NAVIGATION):
-                _show(tree, element)
-    if not contents:
-        for element in document.query_selector_all(_IN_BODY).values()[:_MOST_CHANGED]:
-            if _says_something(element, inf) and not _is_around(element, _AROUND):
-                _show(tree, element)
+    shown = _IN_CONTENT if contents else _IN_BODY
+    for content in contents[:_MOST_CONTENTS] or document.query_selector_all("body").values():
+        least = _MUCH * _characters(content) if contents else inf
+        for element in content.query_selector_all(shown).values()[:_MOST_CHANGED]:
+            names = _NAVIGATION if contents and element.tag != "time" else _AROUND
+            if _says_something(element, least) and not _is_around(element, names):
+                _show(document, element)
 
 
-def _is_around(element: ElementNode, names: re.Pattern[str]) -> bool:
-    """Whether an element stands in one that is around the content, by its name or role."""
-    parent = element.parent_element
+def _is_around(element: ElementNode | None, names: re.Pattern[str]) -> bool:
+    """Whether an element is around the content, or in one that is, by its name or role."""
     for _ in range(_MOST_PARENTS):
-        if parent is None:
+        if element is None:
             return False
-        if names.search(f"{parent.tag} {parent.get_attribute('role') or ''}"):
+        if names.search(f"{element.tag} {element.get_attribute('role') or ''}"):
             return True
-        parent = parent.parent_element
+        element = element.parent_element
     return False
 
 
 def _says_something(element: ElementNode, least: float) -> bool:
-    """Whether an element has more text than links, or at least so many characters."""
-    if element.tag in ("time", "figure", "figcaption"):
+    """Whether an element has more text than links, or is a list of at least so many characters."""
+    if element.tag in ("time", "figure"):
         return True
+    if element.tag == "figcaption" and words(element.inner_text) < _LEAST_CAPTION:
+        return False
     if _LEADS_ELSEWHERE.search(f"{element.class_name} {element.id}"):
         return False
     whole = _characters(element)
     links = element.get_elements_by_tag_name("a").values()
-    return sum(map(_characters, links)) < _MOST_LINKS * whole or whole > least
+    is_text = sum(map(_characters, links)) < _MOST_LINKS * whole
+    return is_text or (element.tag == "ul" and whole > least)
 
 
-def _show(tree: HTMLTree, element: ElementNode) -> None:
+def _show(document: DocumentNode, element: ElementNode) -> None:
     """Take away by what an element is left out; what is hidden, and not folded up, stays hidden."""
-    names = f"{element.class_name} {element.id} {element.get_attribute('role') or ''}".lower()
-    is_folded = any(name in names for name in _FOLDS)
-    for name in _JUDGED if is_folded else _JUDGED[:3]:
+    for name in (*_NAMING, *_HIDING) if element.matches(_FOLDED) else _NAMING:
         element.remove_attribute(name)
     if element.tag in _RENAMED:
-        renamed = tree.create_element(_RENAMED[element.tag])
-        assert isinstance(renamed, ElementNode)
+        renamed = document.create_element(_RENAMED[element.tag])
+        for name in filter(element.has_attribute, _HIDING):
+            renamed.set_attribute(name, element.get_attribute(name) or "")
         renamed.append(*element.child_nodes)
         element.replace_with(renamed)
 
 
 def _characters(element: ElementNode) -> int:
-    """Count the characters of an element's text, without blanks."""
-    return len("".join((element.text_content or "").split()))
+    """Count the characters of an element's text, without blanks and scripts."""
+    return len("".join(element.inner_text.split()))

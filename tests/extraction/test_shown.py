@@ -19,6 +19,7 @@ SHOWN = {
     "caption": f"<figure><img src=x alt=no><figcaption>{SAID}</figcaption></figure>",
     "aside": f"<aside><p>{SAID}</p></aside>",
     "time": f"<p>It opens <time>{SAID}</time>.</p>",
+    "time of an event": f"<ul><li>A concert, <time>{SAID}</time></li></ul>",
     "details": f"<details><summary>More</summary><p>{SAID}</p></details>",
     "tab": f'<div class="tabs-pane" style="display:none"><p>{SAID}</p></div>',
     "tab panel": f'<div role="tabpanel" hidden><p>{SAID}</p></div>',
@@ -36,6 +37,13 @@ AROUND = {
     "no display": f'<div class="x" style="display:none"><p>{SAID}</p></div>',
     "list of links": f"<ul><li><a href=a>{SAID}</a></li><li><a href=b>{SAID}</a></li></ul>",
     "bread crumbs": f'<ul class="nav-tabs"><li>{SAID}</li></ul>',
+    "date line": f"<div><time>{SAID}</time></div>",
+    "date line in a header": f"<header><p>By me, <time>{SAID}</time></p></header>",
+    "sidebar": f"<div><aside><p>{SAID}</p></aside></div>",
+    "hidden list": f"<ul hidden><li>{SAID}</li></ul>",
+    "dialog": f'<div role="dialog" class="modal"><p>{SAID}</p></div>',
+    "caption that is a link": f"<figure><figcaption><a href=a>{SAID}</a></figcaption></figure>",
+    "list of links in a gallery": f'<div class="gallery"><p><a href=a>{SAID * 40}</a></p></div>',
 }
 
 
@@ -62,6 +70,24 @@ def test_a_page_that_does_not_say_where_its_content_is_shows_lists_near_its_body
     whole = page(SHOWN[kind]).replace("<main>", "").replace("</main>", "")
     assert SAID in (extract(whole) or "")
     assert SAID not in (extract(whole.replace("<body>", "<body><header>")) or "")
+
+
+def test_a_caption_says_something_if_it_is_more_than_a_name() -> None:
+    caption = "<figure><figcaption>{}</figcaption></figure>"
+    assert "Ada Lovelace" not in (extract(page(caption.format("Photo: Ada Lovelace, AP"))) or "")
+    assert "Ada" in (extract(page(caption.format("Ada Lovelace looks at the new machine"))) or "")
+    assert "新しい" in (extract(page(caption.format("新しい機械を見ている科学者たちの写真"))) or "")
+
+
+def test_the_entries_of_a_list_are_not_numbered() -> None:
+    text = extract(page(SHOWN["list"])) or ""
+    assert "2." not in text
+
+
+def test_text_of_scripts_does_not_outweigh_links() -> None:
+    script = f"<script>var words = '{article(5, 90)}'</script>"
+    part = f'<div class="menu"><a href=a>{SAID}</a>{script}</div>'
+    assert SAID not in (extract(page(part)) or "")
 
 
 def test_a_list_of_links_that_is_much_of_the_content_is_content() -> None:
