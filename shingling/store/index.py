@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
@@ -16,7 +16,6 @@ from shingling.rules.rules import Rules
 from shingling.sketch import FUNCTIONS, SUPERSHINGLES, Banding, Halves, winnow
 from shingling.store.backends.base import MAX_PAGES_PER_KEY
 from shingling.store.model import IndexShape
-from shingling.store.schema.rows import Keyed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -24,9 +23,9 @@ if TYPE_CHECKING:
     from sqlalchemy import Table
 
     from shingling.arrays import Fingerprints, Integers, Minima
-    from shingling.sketch import Scheme, Signature
+    from shingling.sketch import Scheme
     from shingling.store.backends.base import ChangedKeys, Postings
-    from shingling.store.schema.rows import Row
+    from shingling.store.schema.rows import Keyed, Row
     from shingling.store.schema.tables import Tables
 
 _COMMON = 64  # pages with one sample, from which on it tells nothing: a menu, a footer
@@ -37,8 +36,8 @@ Buckets = dict[int, tuple[int, ...]]
 """Ids of pages by key, oldest first."""
 
 
-Signed: TypeAlias = "Signature | Row | Keyed"
-"""What has minima, uint32[84], and a SimHash without a sign."""
+Signed: TypeAlias = "Row | Keyed"
+"""What has a scope, minima, uint32[84], and a SimHash without a sign."""
 
 
 @dataclass(frozen=True)
@@ -84,24 +83,21 @@ class Index:
         """Columns of the table `scheme`."""
         return self.shape._asdict()
 
-    def key_array(self, pages: Sequence[Signed]) -> Integers:
+    def keys(self, pages: Sequence[Signed]) -> Integers:
         """Keys that pages are stored under: int64[pages, keys of one]."""
         if isinstance(self.keys_of, Halves):
-            return self.keys_of.keys([page.simhash for page in pages])
-        return self.keys_of.keys([page.minima for page in pages])
+            keys = self.keys_of.keys([page.simhash for page in pages])
+        else:
+            keys = self.keys_of.keys([page.minima for page in pages])
+        return salted(keys, [page.scope for page in pages])
 
-    def keys(self, pages: Sequence[Signed]) -> list[list[int]]:
-        """Keys that pages are stored under."""
-        found: list[list[int]] = self.key_array(pages).tolist()
-        return found
-
-    def probes(self, pages: Sequence[Signed], rules: Rules) -> list[list[int]]:
-        """Keys under which pages find those that may be like them."""
+    def probes(self, pages: Sequence[Signed], rules: Rules) -> Integers:
+        """Keys under which pages find those that may be like them: int64[pages, keys of one]."""
         if not isinstance(self.keys_of, Halves):
             return self.keys(pages)
         simhashes = [page.simhash for page in pages]
-        probes: list[list[int]] = self.keys_of.probes(simhashes, rules.simhash_distance).tolist()
-        return probes
+        probes = self.keys_of.probes(simhashes, rules.simhash_distance)
+        return salted(probes, [page.scope for page in pages])
 
     def usual_rules(self) -> Rules:
         """Default rules of the method that the index is for."""
@@ -199,8 +195,8 @@ class Lookup:
     _by_band: Buckets = field(default_factory=dict)
     _by_sample: Buckets = field(default_factory=dict)
     _placed: set[int] = field(default_factory=set)  # ids in either of them
-    # By the identity of the minima, which are held with the keys.
-    _keys: dict[int, _Keys] = field(default_factory=dict)
+    # By the scope, and the identity of the minima, which are held with the keys.
+    _keys: dict[tuple[str, int], _Keys] = field(default_factory=dict)
 
     @cached_property
     def _bands(self) -> Postings:
@@ -213,7 +209,7 @@ class Lookup:
     def fetch(self, pages: Sequence[Signed]) -> set[int]:
         """Read what is stored under the probes of pages: the ids found."""
         self._make_keys(pages)
-        probes = [key for page in pages for key in self._keys[id(page.minima)].probes]
+        probes = [key for page in pages for key in self._keys_of(page).probes]
         found = self._bands.find(probes)
         self._place(found, self._by_band)
         return {page_id for ids in found.values() for page_id in ids}
@@ -253,17 +249,18 @@ class Lookup:
                         buckets[key] = tuple(other for other in ids if other != page_id)
 
     def _make_keys(self, pages: Sequence[Signed]) -> None:
-        stored = [sorted(set(own)) for own in self.index.keys(pages)]
+        stored = [sorted(set(own)) for own in self.index.keys(pages).tolist()]
         found_by = stored
         if isinstance(self.index.keys_of, Halves):
-            found_by = self.index.probes(pages, self.rules)
+            found_by = self.index.probes(pages, self.rules).tolist()
         for page, own, probes in zip(pages, stored, found_by, strict=True):
-            self._keys[id(page.minima)] = _Keys(page.minima, own, probes)
+            self._keys[page.scope, id(page.minima)] = _Keys(page.minima, own, probes)
 
     def _keys_of(self, page: Signed) -> _Keys:
-        if id(page.minima) not in self._keys:
+        name = page.scope, id(page.minima)
+        if name not in self._keys:
             self._make_keys([page])
-        return self._keys[id(page.minima)]
+        return self._keys[name]
 
     def candidates(self, page: Signed) -> set[int]:
         """Ids of the pages that may be like a page, of one key the oldest ones."""
@@ -301,7 +298,7 @@ class Lookup:
         samples: list[ChangedKeys] = []
         for row, is_found in rows:
             before = row.indexed
-            after = Keyed(row.minima, row.simhash, row.status != "skipped") if is_found else None
+            after = row.keyed if is_found else None
             if _is_same(before, after):
                 continue
             old, new = (() if one is None else self._keys_of(one).stored for one in (before, after))
@@ -323,11 +320,28 @@ def _is_same(before: Keyed | None, after: Keyed | None) -> bool:
 
 
 def keys_of_sample(shingles: Fingerprints, scope: str) -> list[int]:
-    """Keys that pieces of a page are found by; signed, as SQL has them.
-
-    They are salted with the scope, so that pages of another one take no place.
-    """
-    salt = hashlib.blake2b(scope.encode("utf-8", "replace"), digest_size=8).digest()
-    salted = winnow(shingles) ^ np.uint64(int.from_bytes(salt, "little") if scope else 0)
-    keys: list[int] = salted.view("i8").tolist()
+    """Keys that pieces of a page are found by; signed, as SQL has them."""
+    keys: list[int] = salted(winnow(shingles).view("i8"), [scope])[0].tolist()
     return keys
+
+
+def salted(keys: Integers, scopes: Sequence[str]) -> Integers:
+    """Salt keys with scopes, so that pages of another one take no place under them.
+
+    Args:
+        keys: int64[pages, keys of one], or int64[keys] of one page.
+        scopes: one a page.
+
+    Returns:
+        int64[pages, keys of one].
+    """
+    return keys ^ np.array([*map(_salt, scopes)], np.int64)[:, np.newaxis]
+
+
+@lru_cache(4096)
+def _salt(scope: str) -> int:
+    """Salt of a scope, which the migration r0002 has as well; signed, as SQL has it."""
+    if not scope:
+        return 0
+    digest = hashlib.blake2b(scope.encode("utf-8", "replace"), digest_size=8).digest()
+    return int.from_bytes(digest, "little", signed=True)

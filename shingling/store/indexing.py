@@ -184,7 +184,7 @@ class _Filling:
 
 
 def _band_entries(index: Index, originals: Sequence[Row]) -> Integers:
-    keys = index.key_array(originals)
+    keys = index.keys(originals)
     ids = np.array([row.id for row in originals], np.int64)
     return np.stack((keys.ravel(), np.repeat(ids, keys.shape[1])))
 

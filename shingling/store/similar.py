@@ -19,6 +19,7 @@ from shingling.similarity import (
     overlap,
 )
 from shingling.sketch import Banding, Signature, fingerprint_set
+from shingling.store.index import salted
 from shingling.store.known import read_text, unpacked
 from shingling.store.model import Match
 from shingling.store.queries import ROWS_READ_AT_ONCE, stored_pages
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, Select
 
+    from shingling.arrays import Integers
     from shingling.similarity import Overlap
     from shingling.sketch import Scheme
     from shingling.store.model import StoredPage
@@ -51,6 +53,15 @@ _SAME_TEXT = text(
     " WHERE page.text_hash = :text_hash AND page.status <> 'exact'"
     " AND twin.text_hash = page.text_hash"
 )
+
+# By an index that has no entries without a scope.
+_SCOPES = text(
+    "WITH RECURSIVE known(scope) AS (SELECT CAST('' AS text) UNION ALL"
+    " SELECT (SELECT min(scope) FROM pages WHERE scope <> '' AND scope > known.scope)"
+    " FROM known WHERE scope IS NOT NULL)"
+    " SELECT scope FROM known WHERE scope IS NOT NULL LIMIT :most"
+)
+_MAX_KEYS = 1 << 18  # that are looked up; instead of more, all pages are read
 
 _IDS_AROUND = 20_000  # of a page, among which those are that may share most with it
 _MAX_SHARING, _SHARING_MEASURED = 5000, 5  # of these: estimated, and measured
@@ -74,7 +85,7 @@ def similar(
         return []
     banding, keys = session.index.keys_of, None
     if isinstance(banding, Banding) and banding.finds(threshold):
-        keys = banding.keys([signature.minima])[0].tolist()
+        keys = _in_all_scopes(connection, banding.keys([signature.minima]))
     looked_up = _looked_up(session, connection, signature, keys)
     estimates = {row.id: estimate for row, estimate in looked_up if estimate}
     if keys is not None:
@@ -131,7 +142,7 @@ def within(
         return []
     halves, keys = session.index.keys_of, None
     if not isinstance(halves, Banding) and distance <= MAX_SIMHASH_DISTANCE:
-        keys = halves.probes([signature.simhash], distance)[0].tolist()
+        keys = _in_all_scopes(connection, halves.probes([signature.simhash], distance))
     found: list[tuple[int, float, int]] = []
     for row, estimate in _looked_up(session, connection, signature, keys):
         if type(row.simhash) is int:
@@ -143,6 +154,13 @@ def within(
     distances = {page_id: apart for apart, _, page_id in found}
     matches = _matches(session, connection, nearest, signature, main_text)
     return [match._replace(distance=distances[match.page.id]) for match in matches]
+
+
+def _in_all_scopes(connection: Connection, keys: Integers) -> list[int] | None:
+    """Salt the keys of a page with every scope of a store; None if they are too many."""
+    scopes = connection.scalars(_SCOPES, {"most": _MAX_KEYS // keys.size + 1}).all()
+    found = salted(keys, scopes)
+    return None if found.size > _MAX_KEYS else found.ravel().tolist()
 
 
 def _looked_up(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import shingling.store.decide.check
+import shingling.store.similar
 from shingling import Page, Rules, Scheme, Signature, Store, sign
 from shingling.sketch import Halves
 from shingling.store import MAX_PAGES_PER_KEY
@@ -31,15 +33,17 @@ RULES = Rules(threshold=0.8, store_text=False)
 
 
 def templates(first: int, count: int) -> list[Page]:
-    """Return pages that share one band of six minima and nothing else."""
-    minima = np.random.default_rng(first).integers(0, 2**32, (count, 84), dtype=np.uint32)
+    """Return pages that share one band of six minima, half a SimHash, and nothing else."""
+    chance = np.random.default_rng(first)
+    minima = chance.integers(0, 2**32, (count, 84), dtype=np.uint32)
     minima[:, :6] = 7
+    halves = chance.integers(0, 2**32, count).tolist()
     return [
         Page(
             f"https://example.org/{first + number}",
-            signature=Signature(row, number, (first + number).to_bytes(16), 200, Scheme().id),
+            signature=Signature(row, half, (first + number).to_bytes(16), 200, Scheme().id),
         )
-        for number, row in enumerate(minima)
+        for number, (row, half) in enumerate(zip(minima, halves, strict=True))
     ]
 
 
@@ -67,6 +71,26 @@ def test_look_ups_of_a_full_key_are_bounded_counted_and_told(file: Path) -> None
         store.admin.rebuild(0.8)
         assert store.check(templates(1000, 1), rules=RULES)[0].candidates == MAX_PAGES_PER_KEY
         assert store.status().full_keys == 1
+
+
+@pytest.mark.parametrize("method", ["minhash", "simhash"])
+def test_pages_of_other_scopes_take_no_place_under_a_key_and_are_found_by_a_search(
+    file: Path, method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rules = replace(RULES, method=method)
+    pages = templates(0, COUNT)
+    with Store.open(url_of(file), rules=rules) as store:
+        store.check([replace(page, scope="a") for page in pages])
+        later = [replace(page, scope=scope) for scope in ("b", "") for page in pages[-2:]]
+        assert [verdict.candidates for verdict in store.check(later)] == [0, 1, 0, 1]
+        store.admin.rebuild(rules=rules)
+        youngest = pages[-1].signature
+        assert youngest is not None
+        for most in (shingling.store.similar._MAX_KEYS, 1):
+            monkeypatch.setattr(shingling.store.similar, "_MAX_KEYS", most)
+            for found in (store.similar(youngest, 0.9), store.within(youngest, 3)):
+                assert [match.page.scope for match in found] == ["a", "b", ""]
+    verify(file)
 
 
 def test_of_pages_with_one_text_under_many_titles_some_are_looked_at(store: Store) -> None:

@@ -139,8 +139,8 @@ def verify_rows(run: Run, on_postgres: bool = True) -> None:
             assert resemblance is None or other is not None
             if length < scheme.min_comparable_words:
                 continue
-            keyed = Keyed(read_minima(raw), simhash % (1 << 64))
-            indexed |= {(key, page_id) for key in index.keys([keyed])[0]}
+            keyed = Keyed(scope, read_minima(raw), simhash % (1 << 64))
+            indexed |= {(key, page_id) for key in index.keys([keyed])[0].tolist()}
             if index.sampled and zipped is not None and status != "skipped":
                 shingled = shingle_words(scheme.canonical.words(unpack(zipped)), scheme)
                 sampled |= {(key, page_id) for key in keys_of_sample(shingled, scope)}

@@ -14,7 +14,7 @@ from shingling.store.decide.reviews import Reviews
 from shingling.store.decide.texts import Texts
 from shingling.store.index import Lookup
 from shingling.store.model import fetched_at
-from shingling.store.schema.rows import Row, extracted, url_key
+from shingling.store.schema.rows import Keyed, Row, extracted, url_key
 from shingling.store.schema.tables import LIVE
 from shingling.store.templates import Templates
 from shingling.text import title_key
@@ -147,7 +147,8 @@ class Batch:
             self.pages.load_texts(hashes, scopes)
         found: set[int] = set()
         if long_enough and self.rules.finds_near:
-            found = self.lookup.fetch([signature for _, signature in long_enough])
+            keyed = [Keyed(page.scope, one.minima, one.simhash) for page, one in long_enough]
+            found = self.lookup.fetch(keyed)
             if self.rules.containment is not None:
                 found |= self.lookup.fetch_pieces([self.texts.sample(*text) for text in texts])
         self.pages.load(found, scopes)

@@ -208,12 +208,12 @@ class Validation:
         mine = [row for row in self._decided if row.words >= fewest]
         originals = [one for one in new if one.is_original and one.words >= fewest]
         by_key: dict[int, list[Row]] = {}
-        for other, keys in zip(originals, self._index.keys(originals), strict=True):
+        for other, keys in zip(originals, self._index.keys(originals).tolist(), strict=True):
             for key in keys:
                 by_key.setdefault(key, []).append(other)
         for key in batch.lookup.full:  # older pages are looked at
             by_key.pop(key, None)
-        for row, probes in zip(mine, self._index.probes(mine, batch.rules), strict=True):
+        for row, probes in zip(mine, self._index.probes(mine, batch.rules).tolist(), strict=True):
             shared = (other for key in probes for other in by_key.get(key, ()))
             others = {other.id: other for other in shared if other.scope == row.scope}
             if others and is_measured(row, [*others.values()], batch.rules):

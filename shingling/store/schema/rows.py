@@ -91,6 +91,7 @@ GONE = 0
 class Keyed(NamedTuple):
     """What the keys of a page are made of, and whether it has samples."""
 
+    scope: str
     minima: Minima
     simhash: int
     sampled: bool = True
@@ -170,6 +171,11 @@ class Row:
     def is_original(self) -> bool:
         """Whether the page is attached to no other."""
         return self.original_id is None
+
+    @property
+    def keyed(self) -> Keyed:
+        """What its keys are made of, if it is found."""
+        return Keyed(self.scope, self.minima, self.simhash, self.status != "skipped")
 
     def is_member_of(self, original: Row) -> bool:
         """Whether the page is attached to this original."""
@@ -251,7 +257,7 @@ def row_of(values: Sequence[Any], fewest_words: int) -> Row | None:
         read[place] = form.read(read[place])
     row = Row(*read)
     if row.original_id is None and row.words >= fewest_words:
-        row.indexed = Keyed(row.minima, row.simhash, row.status != "skipped")
+        row.indexed = row.keyed
     return row
 
 

@@ -124,6 +124,10 @@ for _pages in (pages, next_pages):
     )
 
 
+# Most stores have one scope, the empty one, of which the index has no entries.
+_partial_index("pages_scope", pages.c.scope, where="scope <> ''")
+
+
 def _postings(name: str, of: MetaData = metadata) -> Table:
     """Table of keys, each with the ids of the originals that have it."""
     return Table(

@@ -213,7 +213,7 @@ def test_a_store_of_an_unknown_release_is_refused_and_left_alone(
     ("statement", "found"),
     [
         ("DELETE FROM alembic_version", "no row"),
-        ("INSERT INTO alembic_version VALUES ('r0002')", "several rows"),
+        ("INSERT INTO alembic_version VALUES ('r0000')", "several rows"),
     ],
 )
 def test_a_store_without_a_revision_or_with_two_is_refused_with_the_way_out(

@@ -1,4 +1,4 @@
-"""A store is carried over to the next release: by revisions that these tests make up."""
+"""A store is carried over to the next release: by its revisions, and by some that are made up."""
 
 from __future__ import annotations
 
@@ -10,10 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from shingling import Page, Store
+import shingling.store.backends.recent
+import shingling.store.index
+from shingling import Page, Rules, Store
 from shingling.errors import StoreVersionError
+from shingling.store.index import salted
 from shingling.store.schema.migrate import HEAD
 from tests.support.installed import ROOT
+from tests.support.invariants import verify
 from tests.support.pages import article
 from tests.support.stores import all_rows, execute, rows_of, sqlite_only, url_of
 
@@ -21,24 +25,28 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-ADDED = """
+    from shingling.arrays import Integers
+
+_HEAD = int(HEAD[1:])
+NEXT, AFTER_NEXT = f"r{_HEAD + 1:04}", f"r{_HEAD + 2:04}"
+ADDED = f"""
 import sqlalchemy as sa
 from alembic import op
 
-revision = "r0002"
-down_revision = "r0001"
+revision = "{NEXT}"
+down_revision = "{HEAD}"
 
 
 def upgrade():
     op.add_column("pages", sa.Column("note", sa.Text))
     op.execute("UPDATE pages SET note = 'page ' || url")
 """
-NEXT = """
+ADDED_LATER = f"""
 import sqlalchemy as sa
 from alembic import op
 
-revision = "r0003"
-down_revision = "r0002"
+revision = "{AFTER_NEXT}"
+down_revision = "{NEXT}"
 
 
 def upgrade():
@@ -51,7 +59,7 @@ from shingling import Page, Store
 
 with Store.open(sys.argv[1]) as store:
     [verdict] = store.check([Page("copy", sys.argv[2])])
-    print(store.status().revision, store.status().pages, verdict.status, verdict.original)
+    print(store.status().revision, verdict.status, verdict.original)
 """
 READ = """
 import sys
@@ -59,11 +67,13 @@ from shingling.store.session import Session
 
 Session.open(sys.argv[1], read_only=True)
 """
+RULES = Rules(containment=0.9)  # samples are kept
+SCOPES = ("", "one", "ünïcode " * 60)
 
 
 @pytest.fixture
 def filled(file: Path) -> Path:
-    """Return a store of this release with pages, a run and a review."""
+    """Return a store of the first release with pages, a run and a review."""
     with Store.open(url_of(file)) as store:
         run = store.start_run("spider")
         near = article(1).replace("word", "term", 1)
@@ -71,6 +81,31 @@ def filled(file: Path) -> Path:
         store.check([Page(url, text, title=url) for url, text in texts.items()], run=run)
         store.finish_run(run, "finished")
         store.admin.review("a", "b", same=False, note="two")
+    return of_first_release(file)
+
+
+@pytest.fixture
+def in_scopes(file: Path) -> Path:
+    """Return a store of the first release with pages in three scopes; some were removed."""
+
+    def salted_then(keys: Integers, scopes: list[str]) -> Integers:
+        return salted(keys, scopes) if keys.ndim == 1 else keys  # samples only
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(shingling.store.index, "salted", salted_then)
+        patch.setattr(shingling.store.backends.recent, "MAX_RECENT_ENTRIES", 300)
+        with Store.open(url_of(file), rules=RULES) as store:
+            for number in range(8):
+                text = article(number)
+                store.check([Page(f"{number}", text, scope=scope) for scope in SCOPES])
+            store.admin.forget(["0", "6"])
+    execute(file, "INSERT INTO full_keys (key) VALUES (7)")
+    return of_first_release(file)
+
+
+def of_first_release(file: Path) -> Path:
+    """Take back what the revisions after the first one have added."""
+    execute(file, "DROP INDEX pages_scope", "UPDATE alembic_version SET version_num = 'r0001'")
     return file
 
 
@@ -85,8 +120,8 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Any]:
             if path.name != "migrations":
                 (folder / "shingling" / path.name).symlink_to(path)
         shutil.copytree(ROOT / "migrations", folder / "migrations")
-        for number, revision in enumerate(revisions, 2):
-            (folder / "migrations" / "versions" / f"r{number:04}_next.py").write_text(revision)
+        for name, revision in zip((NEXT, AFTER_NEXT), revisions, strict=False):
+            (folder / "migrations" / "versions" / f"{name}_next.py").write_text(revision)
         return subprocess.run(
             [sys.executable, *arguments],
             cwd=folder,
@@ -101,15 +136,16 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Any]:
 def test_a_store_is_carried_over_by_the_command_upgrade(filled: Path, release: Any) -> None:
     before = all_rows(filled)
     command = ("-m", "scrapy", "dedup", "upgrade", "--store", url_of(filled))
-    done = release([ADDED, NEXT], *command)
-    assert (done.returncode, done.stdout) == (0, "the store is up to date (revision r0003)\n")
+    done = release([ADDED, ADDED_LATER], *command)
+    shown = f"the store is up to date (revision {AFTER_NEXT})\n"
+    assert (done.returncode, done.stdout) == (0, shown)
     query = "SELECT url, note, length FROM pages ORDER BY id LIMIT 2"
     assert rows_of(filled, query) == [("a", "page a", None), ("b", "page b", None)]
-    with pytest.raises(StoreVersionError, match="has revision r0003"):
+    with pytest.raises(StoreVersionError, match=f"has revision {AFTER_NEXT}"):
         Store.open(url_of(filled))
     assert rows_of(filled, "SELECT * FROM notes") == []
     columns = ("ALTER TABLE pages DROP COLUMN note", "ALTER TABLE pages DROP COLUMN length")
-    execute(filled, *columns, f"UPDATE alembic_version SET version_num = '{HEAD}'")
+    execute(filled, *columns, "UPDATE alembic_version SET version_num = 'r0001'")
     assert all_rows(filled) == before
 
 
@@ -123,18 +159,61 @@ def test_a_store_of_an_earlier_release_is_not_opened_read_only(filled: Path, rel
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
 def test_an_upgrade_that_is_killed_leaves_the_store_as_it_was_and_can_be_repeated(
-    filled: Path, release: Any
+    in_scopes: Path, release: Any
 ) -> None:
-    before = all_rows(filled)
+    before = all_rows(in_scopes)
     for ended, status, said in (
         ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", -9, ""),
         ("raise ValueError('this one fails')", 1, "this one fails"),
     ):
-        done = release([ADDED, f"{NEXT}    {ended}\n"], "-c", CHECK, url_of(filled), article(1))
+        failing = f"{ADDED_LATER}    {ended}\n"
+        done = release([ADDED, failing], "-c", CHECK, url_of(in_scopes), article(1))
         assert done.returncode == status
         assert said in done.stderr
-        assert all_rows(filled) == before
-    with Store.open(url_of(filled)) as store:
+        assert all_rows(in_scopes) == before
+    with Store.open(url_of(in_scopes)) as store:
         assert store.status().revision == HEAD
-    done = release([ADDED, NEXT], "-c", CHECK, url_of(filled), article(1))
-    assert (done.stdout, done.stderr) == ("r0003 5 exact a\n", "")
+    done = release([ADDED, ADDED_LATER], "-c", CHECK, url_of(in_scopes), article(1))
+    assert (done.stdout, done.stderr) == (f"{AFTER_NEXT} exact 1\n", "")
+    verify(in_scopes)
+
+
+def test_keys_of_pages_with_a_scope_are_made_anew_and_they_are_found(in_scopes: Path) -> None:
+    before = all_rows(in_scopes)
+    with Store.open(url_of(in_scopes), rules=RULES) as store:
+        after = all_rows(in_scopes)
+        changed = {name for name, rows in after.items() if rows != before[name]}
+        logs = set() if in_scopes.suffix == ".pg" else {"recent", "logs"}
+        assert changed == {"alembic_version", "bands", "full_keys", *logs}
+        verify(in_scopes)
+        for scope in SCOPES:
+            pages = [
+                Page(f"near {number}", f"{article(number)} more", scope=scope)
+                for number in range(8)
+            ]
+            found = [verdict.original for verdict in store.check(pages)]
+            assert found == [None, *"12345", None, "7"]
+    verify(in_scopes)
+
+
+@sqlite_only
+def test_damaged_rows_do_not_stop_an_upgrade(in_scopes: Path) -> None:
+    execute(
+        in_scopes,
+        "UPDATE pages SET scope = x'ff' WHERE id = 8",
+        "UPDATE pages SET scope = CAST(x'ff' AS text) WHERE id = 9",
+        "UPDATE recent SET entries = x'ff' WHERE batch = (SELECT max(batch) FROM recent)",
+        "UPDATE recent SET entries = 'text' WHERE batch = (SELECT min(batch) FROM recent)",
+    )
+    with Store.open(url_of(in_scopes)) as store:
+        assert store.status().revision == HEAD
+        [verdict] = store.check([Page("copy", article(1), scope="one")])
+        assert verdict.original == "1"
+
+
+def test_a_store_without_scopes_gets_nothing_but_the_revision(filled: Path) -> None:
+    before = all_rows(filled)
+    Store.open(url_of(filled)).close()
+    after = all_rows(filled)
+    assert after.pop("alembic_version") == [f"('{HEAD}',)"]
+    assert after == {name: rows for name, rows in before.items() if name != "alembic_version"}
