@@ -142,16 +142,15 @@ class Batch:
             for page, signature in long_enough
             if signature.words >= min_words or title_key(page.title or "")
         }
-        scopes = {page.scope for page, _ in signed}
         if hashes:
-            self.pages.load_texts(hashes, scopes)
+            self.pages.load_texts(hashes, {page.scope for page, _ in signed})
         found: set[int] = set()
         if long_enough and self.rules.finds_near:
             keyed = [Keyed(page.scope, one.minima, one.simhash) for page, one in long_enough]
             found = self.lookup.fetch(keyed)
             if self.rules.containment is not None:
                 found |= self.lookup.fetch_pieces([self.texts.sample(*text) for text in texts])
-        self.pages.load(found, scopes)
+        self.pages.load(found)
         self.pages.load_referred()
         if self.templates is not None:
             self.templates.read({row.site for row in self.pages.rows.values()})

@@ -214,8 +214,7 @@ class Validation:
         for key in batch.lookup.full:  # older pages are looked at
             by_key.pop(key, None)
         for row, probes in zip(mine, self._index.probes(mine, batch.rules).tolist(), strict=True):
-            shared = (other for key in probes for other in by_key.get(key, ()))
-            others = {other.id: other for other in shared if other.scope == row.scope}
+            others = {other.id: other for key in probes for other in by_key.get(key, ())}
             if others and is_measured(row, [*others.values()], batch.rules):
                 return True
         return False

@@ -55,9 +55,9 @@ class PageCache:
         columns = ", ".join(f'"{name}"' for name in COLUMNS)
         self._select = f"SELECT {columns} FROM {table.name} WHERE "  # noqa: S608 (our names)
 
-    def load(self, ids: Iterable[int], scopes: Collection[str] | None = None) -> None:
-        """Read rows by their ids; only those of some scopes, if given."""
-        self._read("id", {*ids} - self.rows.keys(), scopes)
+    def load(self, ids: Iterable[int]) -> None:
+        """Read rows by their ids."""
+        self._read("id", {*ids} - self.rows.keys())
 
     def load_urls(self, keys: Iterable[bytes]) -> None:
         """Read the rows of URLs by their keys, one a scope."""
@@ -74,15 +74,13 @@ class PageCache:
         """Read the originals of the rows, and the pages that decided on them."""
         self.load(self._referred)
 
-    def _read(
-        self, column: str, values: Iterable[Any], scopes: Collection[str] | None = None
-    ) -> None:
-        self._take(select_in(self._connection, f"{self._select}{column} {{}}", values), scopes)
+    def _read(self, column: str, values: Iterable[Any]) -> None:
+        self._take(select_in(self._connection, f"{self._select}{column} {{}}", values))
 
-    def _take(self, found: Iterable[Sequence[Any]], scopes: Collection[str] | None = None) -> None:
+    def _take(self, found: Iterable[Sequence[Any]]) -> None:
         """Hold rows as they were read, unless they are here already."""
         for values in found:
-            if values[_ID] not in self.rows and (scopes is None or values[_SCOPE] in scopes):
+            if values[_ID] not in self.rows:
                 row = row_of(values, self._fewest_words)
                 if row is None:
                     self._database.damage.note(f"page {values[_ID]}")
