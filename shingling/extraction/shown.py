@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from resiliparse.parse.html import DocumentNode, ElementNode
 
 _MOST_CONTENTS, _MOST_CHANGED, _MOST_PARENTS = 8, 256, 16
+_MOST_READ = 4_000_000  # characters of markup, of each element with all that is in it
 _MOST_LINKS = 0.2  # of the text of a list or part, as Resiliparse has it for lists
 _LEAST_CAPTION = 6  # words; the name of a photographer has fewer
 _MUCH = 0.25  # of the text of the content: links are what it says
@@ -55,10 +56,13 @@ def show_content(document: DocumentNode) -> None:
     """
     contents = document.query_selector_all(_CONTENT).values()
     contents = contents or document.query_selector_all("article").values()
-    shown = _IN_CONTENT if contents else _IN_BODY
+    shown, left = _IN_CONTENT if contents else _IN_BODY, _MOST_READ
     for content in contents[:_MOST_CONTENTS] or document.query_selector_all("body").values():
         least = _MUCH * _characters(content) if contents else inf
         for element in content.query_selector_all(shown).values()[:_MOST_CHANGED]:
+            left -= len(element.html)
+            if left < 0:
+                return
             names = _NAVIGATION if contents and element.tag != "time" else _AROUND
             if _says_something(element, least) and not _is_around(element, names):
                 _show(document, element)
@@ -97,7 +101,8 @@ def _show(document: DocumentNode, element: ElementNode) -> None:
         renamed = document.create_element(_RENAMED[element.tag])
         for name in filter(element.has_attribute, _HIDING):
             renamed.set_attribute(name, element.get_attribute(name) or "")
-        renamed.append(*element.child_nodes)
+        while (child := element.first_child) is not None:  # a list of them takes quadratic time
+            renamed.append_child(child)
         element.replace_with(renamed)
 
 

@@ -6,7 +6,6 @@ import re
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from shingling.similarity import own_lines, own_passage
 from shingling.store.urls import end_alike, folders_of
 from shingling.text import (
     has_same_headline,
@@ -103,6 +102,8 @@ class Pair:
     @property
     def is_all_said(self) -> bool:
         """Whether the other one has every line of the page, and its headline as a line."""
+        from shingling.similarity import own_lines  # a crawl without near-duplicates needs none
+
         both = self.texts.lines(self.row, self.other, 0)
         if both is None:
             return False
@@ -118,6 +119,8 @@ class Pair:
             min_words: words of its own that count.
             strict: whether any line counts.
         """
+        from shingling.similarity import own_passage  # a crawl without near-duplicates needs none
+
         row, other = self.row, self.other
         both = self.texts.lines(row, other, min_words)
         if both is None:
