@@ -112,4 +112,8 @@ class Reason(StrEnum):
 
 
 KEEPING = (Reason.OTHER_FIELDS, Reason.OWN_TEXT)
-"""Reasons for which a page is kept that resembles an original: it says something of its own."""
+"""Reasons for which a page is kept although it resembles an original: it says more than that one.
+
+Its verdict names that original. With `other_title` and `title_not_in_text`, the original was
+rejected, and the verdict names none.
+"""

@@ -138,7 +138,10 @@ def _function_words() -> frozenset[str]:
 
 
 def split_numbering(title: str) -> tuple[str, str]:
-    """Split a title into the number that it begins with, "" without one, and the rest."""
+    """Split a title into the number that it begins with, "" without one, and the rest.
+
+    A number has three digits at most: a year is none.
+    """
     line = " ".join(nfkc(title[:_MAX_TITLE_CHARS]).split())
     found = _NUMBERING.match(line)
     return ("", line) if found is None else (found[2], line[found.end() :])

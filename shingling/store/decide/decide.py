@@ -143,7 +143,11 @@ class _Steps:
         self.is_template = self.texts.is_only_template(self.row, self.rules.min_words)
 
     def decision(self) -> Decision:
-        """Take the steps: the first one that has a decision decides."""
+        """Take the steps, numbered as in docs/explanation/deciding.md: the first decision holds.
+
+        That too little text is left is found out by step 2 after step 3: only its title can tell
+        that such a page is a copy.
+        """
         decision = (
             self._by_review()
             or self._same_text()
@@ -189,12 +193,12 @@ class _Steps:
                 self.rejected = reason
                 continue
             equal = Decision("exact", original, 1.0, 1.0, None if twin is original else twin)
-            if decision := self._if_all_is_said(equal):
+            if decision := self._unless_item_differs(equal):
                 return decision
         return None
 
     def _nothing_to_measure(self) -> Decision | None:
-        """Skip a short text, which is a duplicate only of the same text."""
+        """2. Skip a short text: only a page with the same text is its original."""
         is_short = self.row.words < self.rules.min_words
         if is_short or (self.is_template and not self.rules.finds_near):
             return Decision("skipped", reason=Reason.TEMPLATE if self.is_template else Reason.SHORT)
@@ -222,13 +226,15 @@ class _Steps:
         if decision is None and self.kept is None:
             blocked_by_fields = self._most_alike(other_fields, any_of_them=True)
             if blocked_by_fields is not None:
-                self._if_all_is_said(blocked_by_fields)
+                self._unless_item_differs(blocked_by_fields)
         return decision and decision._replace(candidates=len(self.looked_at))
 
     def _most_alike(
         self, originals: Sequence[Row], *, any_of_them: bool = False
     ) -> Decision | None:
-        """Follow the most alike of some originals that say all of it, or one that is alike enough.
+        """Follow the most alike of some originals whose texts say all that the page's says.
+
+        With `any_of_them`, follow the first one that is alike enough, whatever the texts say.
 
         The estimate from all minima picks whom to measure; among equals the oldest wins.
         """
@@ -253,7 +259,7 @@ class _Steps:
             if not rule.min_resemblance and texts.are_forged(row, other):
                 return None
             if not any_of_them:
-                decision = self._if_text_is_said(Decision("near", other, *similarity))
+                decision = self._unless_text_differs(Decision("near", other, *similarity))
                 if decision is None:
                     return None
                 passages[at] = decision.passage
@@ -274,7 +280,7 @@ class _Steps:
         return Decision("near", originals[at], *similarity, passage=passage, distance=distance)
 
     def _nothing_but_template(self) -> Decision | None:
-        """Skip a page that only shows what its site has on many pages."""
+        """2. Skip a page that only shows its site's template, and is no copy of another one."""
         if not self.is_template or self.kept is not None:
             return None
         return Decision("skipped", reason=Reason.TEMPLATE, candidates=len(self.looked_at))
@@ -308,7 +314,7 @@ class _Steps:
             elif both.containment > most:
                 measures = both.resemblance, both.containment
                 decision = Decision("near", other, *measures, reason=Reason.PIECE)
-                if said := self._if_all_is_said(decision):
+                if said := self._unless_item_differs(decision):
                     piece, most = said, both.containment
         self.contains = most_contained[1] or None
         return None if piece is None else piece._replace(candidates=len(self.looked_at))
@@ -326,17 +332,17 @@ class _Steps:
         fewest = self.rules.min_words
         return [one.row for one in candidates if one.ignored is None and one.row.words >= fewest]
 
-    def _if_all_is_said(self, decision: Decision) -> Decision | None:
-        """Take a decision if the original says all that the item and its text say."""
+    def _unless_item_differs(self, decision: Decision) -> Decision | None:
+        """Take a decision unless the item or its text says more than the original."""
         assert decision.original is not None
         fields = self.row.differing_fields(decision.original, self.rules)
         if not fields:
-            return self._if_text_is_said(decision)
-        self._keep(decision._replace(fields=fields, reason=Reason.OTHER_FIELDS))
+            return self._unless_text_differs(decision)
+        self._note_kept(decision._replace(fields=fields, reason=Reason.OTHER_FIELDS))
         return None
 
-    def _if_text_is_said(self, decision: Decision) -> Decision | None:
-        """Take a decision if the original says all that the text says; with what differs."""
+    def _unless_text_differs(self, decision: Decision) -> Decision | None:
+        """Take a decision, with what differs, unless the text says more than the original."""
         other, mode = decision.original, self.rules.own_text
         assert other is not None
         if self.row.site != other.site or mode == "ignore":
@@ -348,10 +354,10 @@ class _Steps:
             passage = pair.own_passage(self.rules.min_words, strict=mode == "strict")
             if passage is None or not passage.counts:
                 return decision._replace(passage=passage)
-        self._keep(decision._replace(passage=passage, reason=Reason.OWN_TEXT))
+        self._note_kept(decision._replace(passage=passage, reason=Reason.OWN_TEXT))
         return None
 
-    def _keep(self, decision: Decision) -> None:
+    def _note_kept(self, decision: Decision) -> None:
         """Note how the page would be decided but for what it says; the most alike one counts."""
         if self.kept is None or (decision.resemblance or 0) > (self.kept.resemblance or 0):
             self.kept = decision

@@ -52,6 +52,11 @@ class Pair:
         parts = self.texts.title_parts(self.row.site)
         return has_same_headline(*map(parts, titles))
 
+    @property
+    def have_other_titles(self) -> bool:
+        """Whether both titles are known, and they are not the same."""
+        return self.have_one_title is False
+
     @cached_property
     def are_renamed(self) -> bool:
         """Whether the titles of two pages of a site differ in numbering or script only.
@@ -129,7 +134,7 @@ class Pair:
         path = row.url.split("/", 3)[-1]
         if len(path) >= _LONG_PATH:  # pages that are missing repeat it
             lines = [line.replace(path, "") for line in lines]
-        if self.have_one_title is False and not self.are_renamed:
+        if self.have_other_titles and not self.are_renamed:
             strict = True
         elif (row.title or "") != (other.title or ""):
             headlines = {title_key(row.title or ""), *title_parts(row.title or "")}

@@ -35,9 +35,9 @@ def different_document_reason(pair: Pair, resemblance: float) -> Reason | None:
 
     Args:
         pair: the pages.
-        resemblance: of their texts, or their containment.
+        resemblance: of their texts, 1 if they are the same; of a piece, its containment.
     """
-    if pair.have_one_title is not False:
+    if not pair.have_other_titles:
         return None
     if pair.is_on_one_site and resemblance >= SAME_PAGE and pair.are_renamed:
         return None
@@ -47,7 +47,7 @@ def different_document_reason(pair: Pair, resemblance: float) -> Reason | None:
 
 def are_versions(pair: Pair) -> bool:
     """Whether two pages of one site are versions of one page, by titles and whole texts."""
-    if pair.have_one_title is not False:
+    if not pair.have_other_titles:
         return bool(pair.have_one_title)
     resemblance = pair.texts.measure(pair.row, pair.other, whole=True).resemblance
     return resemblance >= SAME_PAGE and different_document_reason(pair, resemblance) is None

@@ -35,7 +35,13 @@ ROW_ID: TypeEngine[Any] = BigInteger().with_variant(Integer, "sqlite")
 """SQL type of ids; SQLite counts up only an INTEGER PRIMARY KEY."""
 
 Origin: TypeAlias = Literal["extracted", "signature", "decision", ""]
-"""Where a value comes from: the body of a page, its signature, or deciding it."""
+"""Where a value comes from, which says when it changes.
+
+- `extracted`: from the body of a page, with its text. If one differs, the body is another one.
+- `signature`: from the text.
+- `decision`: from deciding the page.
+- "": from elsewhere. `Row.of` sets it, and `Batch.see_again` keeps it up to date.
+"""
 
 
 class Stored(NamedTuple):

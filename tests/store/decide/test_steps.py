@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+import re
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,14 +13,14 @@ import pytest
 from hypothesis import given, strategies as st
 
 from shingling import Page, Reason, Rules, Store, sign
+from shingling.rules.reasons import KEEPING
 from shingling.similarity import estimate
-from shingling.store import safe_url
+from shingling.store import decide, safe_url
+from shingling.store.decided import reason_said
 from tests.support.invariants import beginning, ending, jaccard, text, words
 from tests.support.stores import all_rows, both_databases, rows_of
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from shingling import Verdict
 
 
@@ -31,6 +33,20 @@ NEAR = text(ending(BASE, "near", 5))
 def one(store: Store, url: str, main_text: str | None, rules: Rules | None = None) -> Verdict:
     [verdict] = store.check([Page(url, main_text)], rules=rules or Rules(threshold=0.8))
     return verdict
+
+
+def test_each_reason_that_the_store_gives_has_a_sentence() -> None:
+    sources = Path(decide.__file__).parent.glob("*.py")
+    names = {
+        name for file in sources for name in re.findall(r"\bReason\.([A-Z_]+)", file.read_text())
+    }
+    unsaid = {Reason[name] for name in names if reason_said(Reason[name]) == spaced(name)}
+    # The first two name what the page says, and the last one is not stored.
+    assert unsaid == {*KEEPING, Reason.NO_MAIN_TEXT}
+
+
+def spaced(name: str) -> str:
+    return name.lower().replace("_", " ")
 
 
 # Nothing to compare
