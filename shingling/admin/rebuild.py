@@ -205,7 +205,7 @@ def redecide(
         return changes
 
     if dry_run:
-        with session.database.trying() as connection:
+        with session.database.scratch() as connection:
             return decide_all(connection)
     changes = session.database.write(decide_all, alone=True)
     session.index, session.scheme = after.index, scheme
@@ -224,7 +224,7 @@ def compare_rules(session: Session, present: Rules, other: Rules, show: Progress
     Raises:
         BandingError: samples are to be taken, and no texts are stored.
     """
-    with session.database.trying() as connection:
+    with session.database.scratch() as connection:
 
         def decide_by(rules: Rules, before: str, part: int) -> Changes:
             after = _session_after(session, rules, session.scheme)

@@ -345,7 +345,7 @@ class Database(ABC):
             yield connection
 
     @contextmanager
-    def trying(self) -> Iterator[Connection]:
+    def scratch(self) -> Iterator[Connection]:
         """Open a transaction like one that reads, which may fill temporary tables; they vanish.
 
         Raises:
