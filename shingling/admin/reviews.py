@@ -117,14 +117,16 @@ def apply_review(batch: Batch, a: str, b: str, same: bool | None) -> None:
     If they are the same, the younger one joins the older one's group, or the other way round
     if a review excludes that. If they are different, the younger one leaves a group that they
     share and is decided again. So it is if a review is deleted, unless the younger one leads a
-    group of its own.
+    group of its own. A page of a preferred site counts as the older one.
     """
     others = {row.scope: row for row in batch.pages.with_url(url_key(b))}
     for first in batch.pages.with_url(url_key(a)):
         second = others.get(first.scope)
         if second is None:
             continue
-        older, younger = sorted((first, second), key=lambda row: row.id)
+        older, younger = sorted(
+            (first, second), key=lambda row: (batch.rules.rank(row.site), row.id)
+        )
         together = batch.pages.original(older) is batch.pages.original(younger)
         if same is True and not together:
             for row, other in ((younger, older), (older, younger)):

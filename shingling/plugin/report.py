@@ -34,6 +34,7 @@ _MAX_ORIGINALS = 10_000  # that are counted
 _MAX_EXAMPLES = 3
 _MAX_URL = 500  # characters shown
 _SERIES = 5  # near-duplicates of one original whose words are others in the same line
+_TAKING_PLACES = (Reason.ORIGINAL_MISSING, Reason.PREFERRED_SITE)
 _FOR_TEXT = "kept because their texts say something of their own"
 
 
@@ -52,8 +53,24 @@ class DuplicatePage(DropItem):
         self.verdict = verdict
 
 
+class UnchangedPage(DropItem):
+    """An item was dropped because its page, with the same data, is in the store already.
+
+    Scrapy counts it as `item_dropped_reasons_count/UnchangedPage`.
+
+    Args:
+        url: of the document.
+        log_level: at which Scrapy logs it, with the item.
+    """
+
+    def __init__(self, url: str, log_level: str | int = "DEBUG") -> None:
+        super().__init__(f"unchanged: {url}", log_level=log_level)  # type: ignore[arg-type]  # a name will do
+
+
 def describe_duplicate(verdict: Verdict) -> str:
     """Say of what a document is a duplicate: never what is in it."""
+    if verdict.reason == Reason.REPEATED:
+        return "it was met before in this crawl, with the same text and data"
     what = "piece" if verdict.reason == Reason.PIECE else "duplicate"
     if verdict.resemblance is None:
         return f"{what} of {verdict.original}"
@@ -80,11 +97,13 @@ class Report:
         self._settings = settings
         self._items = Counter[str]()  # by status, "dropped" and "error"
         self._skipped = Counter[Reason]()  # items by reason
-        self._dropped = Counter[str]()  # items by status
+        self._dropped = Counter[str]()  # items by status, or "repeated"
+        self._unchanged = 0  # items that DEDUP_DROP_UNCHANGED has dropped
         self._originals_missing = 0  # known duplicates that were kept because of that
         self._fields = Counter[str]()  # items by the names of fields that kept them
         # Dropped items by the names of fields in which originals on other sites say something else.
         self._fields_across = Counter[str]()
+        self._changed = Counter[str]()  # items with the text of before, by fields that have changed
         self._dropped_for = Counter[tuple[str, str]]()  # by original, and site of the item
         self._first_drops: list[str] = []
         self._first_kept = ""  # for its own text, with what it says
@@ -133,7 +152,7 @@ class Report:
             stats.inc_value("dedup/pieces")
         if verdict.contains is not None:
             stats.inc_value("dedup/contains")
-        if verdict.reason == Reason.ORIGINAL_MISSING or _says_more(verdict):
+        if verdict.reason in _TAKING_PLACES or _says_more(verdict):
             stats.inc_value(f"dedup/{verdict.reason}")
         stats.inc_value("dedup/candidates", verdict.candidates)
         if (
@@ -166,6 +185,8 @@ class Report:
                 self._first_kept = f", such as {url[:_MAX_URL]}: {said}"
             return
         self._items[verdict.status] += 1
+        if verdict.status == "changed" and verdict.previous is None:
+            self._changed.update(verdict.fields)
         if verdict.status == "skipped" and verdict.reason is not None:
             self._skipped[verdict.reason] += 1
 
@@ -179,13 +200,8 @@ class Report:
         from shingling.store.urls import site_of  # it takes long, and a crawl may have no items
 
         described = describe_duplicate(verdict)
-        if not self._dropped and not self._settings.debug:
-            self._log(
-                f"Dropped the item of {url[:_MAX_URL]}: {described} (no more drops"
-                " are logged; DEDUP_DEBUG = True logs all)",
-            )
-        self._items["dropped"] += 1
-        self._dropped[verdict.status] += 1
+        is_repeated = verdict.reason == Reason.REPEATED
+        self._drop(url, described, str(verdict.reason if is_repeated else verdict.status))
         original, site = verdict.original or "", site_of(url)
         if (original, site) in self._dropped_for or len(self._dropped_for) < _MAX_ORIGINALS:
             self._dropped_for[original, site] += 1
@@ -198,7 +214,22 @@ class Report:
             self._first_drops.append(f"{url[:_MAX_URL]}: {described}; fields that differ: {fields}")
         if verdict.fields and site != site_of(original):
             self._fields_across.update(verdict.fields)
+
+    def dropped_unchanged(self, url: str) -> None:
+        """Count an item that is dropped by `DEDUP_DROP_UNCHANGED`, and log the first one."""
+        self._unchanged += 1
+        self._drop(url, "unchanged", "unchanged")
+
+    def _drop(self, url: str, described: str, counted: str) -> None:
+        if not self._dropped and not self._settings.debug:
+            self._log(
+                f"Dropped the item of {url[:_MAX_URL]}: {described} (no more drops"
+                " are logged; DEDUP_DEBUG = True logs all)",
+            )
+        self._items["dropped"] += 1
+        self._dropped[counted] += 1
         self._crawler.stats.inc_value("dedup/dropped")
+        self._crawler.stats.inc_value(f"dedup/dropped/{counted}")
 
     def failed(self, error: Exception) -> str | None:
         """Count an item that is kept because dedup failed on it.
@@ -245,9 +276,7 @@ class Report:
         if kept:
             self._log(
                 f"Dedup: {kept} near-duplicates were kept because their fields differ:"
-                f" {_names(self._fields)}. If {_first(self._fields)} says nothing:"
-                " DEDUP_IGNORE_FIELDS ="
-                f" {_with_first(self._settings.rules.ignore_fields, self._fields)}",
+                f" {self._fields_said(self._fields)}",
             )
         if kept_for_text:
             self._log(
@@ -262,6 +291,9 @@ class Report:
                     f" differ from it by words in the same line: {said}. If they are a"
                     ' series and no copies: DEDUP_OWN_TEXT = "strict"',
                 )
+        if self._changed:
+            said = self._fields_said(self._changed)
+            self._log(f"Dedup: items have changed in their fields alone: {said}")
         if self._fields_across:
             self._log(
                 "Dedup: items were dropped as duplicates of items on other sites, although these"
@@ -288,12 +320,19 @@ class Report:
                 )
                 self._log(advice, logging.WARNING)
 
+    def _fields_said(self, counter: Counter[str]) -> str:
+        """Name fields that have kept items, with the setting by which the first says nothing."""
+        ignored = _with_first(self._settings.rules.ignore_fields, counter)
+        return (
+            f"{_names(counter)}. If {_first(counter)} says nothing: DEDUP_IGNORE_FIELDS = {ignored}"
+        )
+
     def _dropped_too_many(self, items: int) -> str:
         """Say which drops are so many that some may be wrong; "" if none are."""
         for (original, site), most in self._dropped_for.most_common(1):
             if most > _MANY:
                 return f"{most} items of {site} as duplicates of one page, {original[:_MAX_URL]}"
-        dropped = self._items["dropped"]
+        dropped = self._items["dropped"] - self._unchanged
         is_much = items >= _LEAST_ITEMS and dropped > _MUCH * items
         return f"{dropped} of {items} items" if is_much else ""
 

@@ -72,6 +72,7 @@ class DedupSettings:
     action: str
     rules: Rules
     debug: bool
+    drop_unchanged: bool
     multi_item_pages: str
     shingle_size: int
     scheme_parameters: dict[str, Any]
@@ -129,7 +130,7 @@ class DedupSettings:
         """Take the settings that pages are decided by, which the store keeps with a run."""
         names = (
             *("threshold", "method", "simhash_distance", "containment", "min_words", "scope"),
-            *("templates", "fields", "ignore_fields", "own_text", "extractor"),
+            *("templates", "fields", "ignore_fields", "own_text", "prefer_sites", "extractor"),
         )
         values = {**vars(self), **vars(self.rules)}
         return {name: values[name] for name in names}
@@ -408,6 +409,16 @@ def _names(value: Any) -> tuple[str, ...]:
     return tuple(field_name(name).strip() for name in names if name != "" and str(name).strip())
 
 
+def site_names(value: Any) -> tuple[str, ...]:
+    """Read names of sites: hosts, or any URLs of them."""
+    from shingling.store.urls import pasted_site
+
+    sites = tuple(map(pasted_site, _names(value)))
+    if not all(sites):
+        raise ValueError
+    return sites
+
+
 def _some_names(value: Any) -> tuple[str, ...]:
     """Read names, one or more."""
     names = _names(value)
@@ -452,6 +463,7 @@ SETTINGS: dict[str, Setting] = {
     "DEDUP_ACTION": ("drop", *choice("drop", "tag", "observe")),
     "DEDUP_CONTAINMENT": (None, *optional(number(1))),
     "DEDUP_DEBUG": (False, *_BOOLEAN),
+    "DEDUP_DROP_UNCHANGED": (False, *_BOOLEAN),
     "DEDUP_ENABLED": (True, *_BOOLEAN),
     "DEDUP_EXTRACTOR": (
         DEFAULT_EXTRACTOR,
@@ -472,6 +484,7 @@ SETTINGS: dict[str, Setting] = {
     "DEDUP_MIN_WORDS": (DEFAULT_MIN_WORDS, *whole_number(0, 1_000_000, " of words")),
     "DEDUP_ON_ERROR": ("keep", *choice("keep", "close")),
     "DEDUP_OWN_TEXT": (OWN_TEXT[0], *choice(*OWN_TEXT)),
+    "DEDUP_PREFER_SITES": ((), "a list of hosts, such as example.com", site_names),
     "DEDUP_RESULT_FIELD": ("dedup", *_FIELD),
     "DEDUP_SCHEME": (
         {},

@@ -58,11 +58,16 @@ class OwnFields(dict[str, Digest]):
     Args:
         digests: the digests.
         is_document: whether the item has text of its own; otherwise it is a record of its page.
+
+    Attributes:
+        has_title: whether the item is a document that has brought the title of its page, which is
+            then not among the fields.
     """
 
     def __init__(self, digests: Mapping[str, Digest], *, is_document: bool = False) -> None:
         super().__init__(digests)
         self.is_document = is_document
+        self.has_title = False
 
     def as_document(self, texts: Collection[str]) -> OwnFields:
         """Fields of a document: without its texts, given by the names of their fields."""
@@ -146,8 +151,7 @@ def differing(
             and not digest.is_title
             and (name not in theirs or digest.number != theirs[name].number)
         }
-    chosen -= {*map(short_name, ignored)}
-    return tuple(sorted(name for name in chosen if not _are_equal(name, mine, theirs)))
+    return _unequal(chosen, mine, theirs, ignored)
 
 
 def changed_fields(
@@ -157,8 +161,41 @@ def changed_fields(
     if not item or item == original:
         return ()
     mine, theirs = _unpacked(item), _unpacked(original or b"\0")
-    chosen = mine.keys() - {*map(short_name, ignored)}
-    return tuple(sorted(name for name in chosen if not _are_equal(name, mine, theirs)))
+    return _unequal(mine.keys(), mine, theirs, ignored)
+
+
+def changed_since(
+    item: bytes,
+    before: bytes | None,
+    *,
+    names: Collection[str] = "auto",
+    ignored: Collection[str] = (),
+) -> tuple[str, ...]:
+    """Names of the fields in which an item says something else than when its URL was met before.
+
+    A field that has come or gone is one of them.
+
+    Args:
+        item: packed fields.
+        before: those of then.
+        names: fields that count; "auto": all.
+        ignored: fields that say nothing.
+    """
+    if item == before and UNREADABLE not in item:
+        return ()
+    mine, theirs = _unpacked(item), _unpacked(before or b"\0")
+    chosen = mine.keys() | theirs.keys()
+    if names != "auto":
+        chosen &= {*map(short_name, names)}
+    return _unequal(chosen, mine, theirs, ignored)
+
+
+def _unequal(
+    names: Collection[str], mine: OwnFields, theirs: OwnFields, ignored: Collection[str]
+) -> tuple[str, ...]:
+    """Those of some fields that are not equal, in alphabetical order, but for ignored ones."""
+    counted = {*names}.difference(map(short_name, ignored))
+    return tuple(sorted(name for name in counted if not _are_equal(name, mine, theirs)))
 
 
 def _are_equal(name: str, mine: OwnFields, theirs: OwnFields) -> bool:

@@ -87,6 +87,9 @@ class Reason(StrEnum):
     LIST = "list"
     ERROR = "error"
 
+    # The crawl has decided so.
+    REPEATED = "repeated"
+
     # The store has decided so.
     SHORT = (
         "short",
@@ -105,6 +108,7 @@ class Reason(StrEnum):
     OTHER_FIELDS = "other_fields"
     OWN_TEXT = "own_text"
     ORIGINAL_MISSING = "original_missing"
+    PREFERRED_SITE = "preferred_site"
     REVIEW = "review"
     PIECE = "piece"
     TITLE_NOT_IN_TEXT = "title_not_in_text"

@@ -18,6 +18,8 @@ from shingling.rules import (
     OWN_TEXT,
 )
 
+_NOT_IN_HOSTS = frozenset("/:@?# ")
+
 _require = partial(require_accepted, error=SettingsError)
 
 
@@ -45,6 +47,8 @@ class Rules:
         own_text: what of its text keeps a page that resembles an original of its site: "keep",
             other numbers and passages; "strict", any changed line; "ignore", nothing. Without
             `store_text` it has no effect.
+        prefer_sites: hosts, in lower case and without `www.`. Their pages are never duplicates
+            of pages of other sites, nor of those of a site that stands further down.
 
     Raises:
         SettingsError: a value that is not accepted, or values that contradict each other.
@@ -61,6 +65,7 @@ class Rules:
     fields: str | tuple[str, ...] = "auto"
     ignore_fields: tuple[str, ...] = ()
     own_text: str = OWN_TEXT[0]
+    prefer_sites: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         _require(self.method in METHODS, "method", self.method, " or ".join(METHODS))
@@ -77,6 +82,11 @@ class Rules:
         if self.fields != "auto":
             object.__setattr__(self, "fields", _names("fields", self.fields))
         object.__setattr__(self, "ignore_fields", _names("ignore_fields", self.ignore_fields))
+        sites = _names("prefer_sites", self.prefer_sites)
+        are_hosts = all(one == one.lower().removeprefix("www.") for one in sites)
+        are_hosts = are_hosts and _NOT_IN_HOSTS.isdisjoint("".join(sites))
+        _require(are_hosts, "prefer_sites", sites, "hosts such as example.com, without www.")
+        object.__setattr__(self, "prefer_sites", sites)
         for name in ("store_text", "templates"):
             value = getattr(self, name)
             _require(isinstance(value, bool), name, value, "True or False")
@@ -108,7 +118,14 @@ class Rules:
         """What decides, as JSON: pages that were decided by something else are decided again."""
         values = asdict(self)
         del values["store_text"]
+        if not self.prefer_sites:  # pages that an earlier release has decided stand as they do
+            del values["prefer_sites"]
         return json.dumps(values, sort_keys=True)
+
+    def rank(self, site: str) -> int:
+        """Place of a site among those that are preferred; that of all others is the last."""
+        sites = self.prefer_sites
+        return sites.index(site) if site in sites else len(sites)
 
     @classmethod
     def given(cls, rules: Rules | None, single: RuleValues) -> Rules | None:
@@ -138,6 +155,7 @@ class RuleValues(TypedDict, total=False):
     fields: str | tuple[str, ...]
     ignore_fields: tuple[str, ...]
     own_text: str
+    prefer_sites: tuple[str, ...]
 
 
 def _names(name: str, value: object) -> tuple[str, ...]:

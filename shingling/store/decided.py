@@ -86,6 +86,7 @@ _REASONS: dict[str, str] = {
     Reason.PIECE: "a piece of it",
     Reason.OTHER_TITLE: "kept because a page of its site that is alike enough has another title",
     Reason.ORIGINAL_MISSING: "its original was no longer met, so it took its place",
+    Reason.PREFERRED_SITE: "its site comes before that of its original, so it took its place",
     Reason.TITLE_NOT_IN_TEXT: "kept because its text lacks its own title, or that of a page alike",
     Reason.SHORT: "fewer words than the minimum, and no page with the same text and title",
     Reason.TEMPLATE: "nothing is left without the template of its site",

@@ -208,6 +208,9 @@ class Verdict:
             original; with the reason `other_fields`, those that count.
         own_text: passage of its text that an original on its site does not have, and what stands
             there in that one ("": nothing); with the reason `own_text`, for which it is kept.
+        repeats: where the page of an `unchanged` verdict was met before with the text and the
+            data that it has now: in this `crawl`, or else in the `store`. None: not known, or it
+            was a duplicate then.
         candidates: stored pages that were looked at.
         threshold: resemblance that a near-duplicate has at least; None if the method asks for
             none.
@@ -227,6 +230,7 @@ class Verdict:
     own_text: tuple[str, str] | None = field(default=None, compare=False)
     template: float | None = field(default=None, compare=False)
     threshold: float | None = field(default=None, compare=False)
+    repeats: str | None = field(default=None, compare=False)
     candidates: int = field(default=0, compare=False)
 
     @property
@@ -237,7 +241,7 @@ class Verdict:
     def as_dict(self) -> dict[str, Any]:
         """Verdict as the result field of an item shows it."""
         shown = _rounded(asdict(self))
-        del shown["candidates"]
+        del shown["candidates"], shown["repeats"]
         return shown
 
 

@@ -15,6 +15,8 @@ from shingling.store.verdicts import count_verdicts
 from shingling.text import clean
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from sqlalchemy import Connection
 
 _ACTIVE_SECONDS = 600  # since a run has begun, or has written something
@@ -29,18 +31,35 @@ class Run:
         counts: what `Store.check` has counted.
         is_crawl: whether a page that it does not meet may be gone from the web.
         previous: number of the last crawl of this spider that has finished; None: there is none.
+        parts: numbers of the runs of a crawl that may have been paused: its own, and others.
+        killed: numbers of runs that were: which items came out of them is not known.
     """
 
     id: int
     counts: Counter[str]
     is_crawl: bool = False
     previous: int | None = None
+    parts: frozenset[int] = frozenset()
+    killed: frozenset[int] = frozenset()
 
 
 def insert_run(
-    connection: Connection, spider: str, settings: dict[str, Any], *, is_crawl: bool = False
+    connection: Connection,
+    spider: str,
+    settings: dict[str, Any],
+    *,
+    is_crawl: bool = False,
+    parts: Collection[int] = (),
 ) -> Run:
-    """Record that a crawl or import has begun."""
+    """Record that a crawl or import has begun.
+
+    Args:
+        connection: of a transaction.
+        spider: its name.
+        settings: that it runs with.
+        is_crawl: see `Run`.
+        parts: numbers of earlier runs of the same job; those that have finished do not count.
+    """
     of_spider = runs.c.spider == clean(spider), runs.c.outcome == "finished"
     before = select(func.max(runs.c.id)).where(*of_spider)
     previous = connection.scalar(before) if is_crawl else None
@@ -51,7 +70,14 @@ def insert_run(
         "settings": json.dumps(settings),
     }
     (number,) = connection.execute(insert(runs).values(values)).inserted_primary_key or (0,)
-    return Run(int(number), Counter(), is_crawl, previous)
+    written = func.coalesce(runs.c.finished, runs.c.started)
+    was_killed = runs.c.outcome.is_(None) & (written <= time.time() - _ACTIVE_SECONDS)
+    killed = connection.scalars(select(runs.c.id).where(was_killed))
+    was_paused = runs.c.id.in_(parts) & (runs.c.outcome != "finished")
+    paused = connection.scalars(select(runs.c.id).where(was_paused))
+    return Run(
+        int(number), Counter(), is_crawl, previous, frozenset((*paused, number)), frozenset(killed)
+    )
 
 
 def end_run(connection: Connection, run: Run, outcome: str) -> None:

@@ -8,7 +8,7 @@ from collections import deque
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from shingling.errors import ShinglingError, StoreError
 from shingling.extraction.pages import Extraction
@@ -48,6 +48,10 @@ class Outcome:
     verdict: Verdict
     url: str
     extraction: Extraction = field(default_factory=Extraction)
+
+    def with_verdict(self, **changes: Any) -> Outcome:
+        """Make an outcome whose verdict has some other values."""
+        return replace(self, verdict=replace(self.verdict, **changes))
 
 
 class Checker:
@@ -104,13 +108,7 @@ class Checker:
             NotStartedError: the store cannot be opened.
             StoreError: the database failed; the document is not stored.
         """
-        if again:
-            outcome = await self._check(document, response)
-            verdict = outcome.verdict
-            if verdict.status == "unchanged":  # because it was stored a moment ago
-                return replace(outcome, verdict=replace(verdict, status="new"))
-            return outcome
-        if document.kind is Kind.ITEM or response is None:
+        if again or document.kind is Kind.ITEM or response is None:
             return await self._check(document, response)
         assert document.url is not None
         check = partial(self._check, document, response)
@@ -162,6 +160,7 @@ class Checker:
             scheme = await self._store.open(
                 name,
                 {"action": settings.action, **settings.for_run()},
+                getattr(spider, "state", {}),
                 dry_run=is_parse_command(spider),
             )
         except ShinglingError as error:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import deque
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -20,7 +20,7 @@ from shingling.plugin.items.documents import (
     choose_document,
 )
 from shingling.plugin.middleware import close_spider
-from shingling.plugin.report import DuplicatePage
+from shingling.plugin.report import DuplicatePage, UnchangedPage
 from shingling.plugin.waiting import ends_within
 from shingling.rules.reasons import Reason
 from shingling.store import Verdict, safe_url
@@ -44,8 +44,23 @@ _NEVER_LOGGED = 1  # level
 _MAX_LOST_URLS = 1000
 
 
-# URL of the original whose item the pipelines work on, and whether that has come out.
-_current: ContextVar[tuple[str, asyncio.Future[bool]] | None] = ContextVar("current", default=None)
+@dataclass(frozen=True)
+class Delivery:
+    """An item on its way through the later pipelines.
+
+    Args:
+        url: of its document.
+        is_known: whether an item of it has come out of an earlier crawl.
+        has_come_out: of this one.
+    """
+
+    url: str
+    is_known: bool
+    has_come_out: asyncio.Future[bool]
+
+
+_current: ContextVar[Delivery | None] = ContextVar("current", default=None)
+"""The item that the pipelines work on."""
 
 
 class ItemDecider:
@@ -97,9 +112,13 @@ class ItemDecider:
             verdict = Verdict("skipped", reason=Reason.ERROR)
             self._tag(item, {**verdict.as_dict(), "error": _line(error)})
             return item
+        log_level = "DEBUG" if self._settings.debug else _NEVER_LOGGED
         if self._drops(document, outcome.verdict):
             self._report.dropped(outcome.verdict, outcome.url)
-            raise DuplicatePage(outcome.verdict, "DEBUG" if self._settings.debug else _NEVER_LOGGED)
+            raise DuplicatePage(outcome.verdict, log_level)
+        if self._drops_unchanged(document, outcome.verdict):
+            self._report.dropped_unchanged(outcome.url)
+            raise UnchangedPage(outcome.url, log_level)
         return await self._keep(item, document, outcome, response)
 
     def _document_of(self, item: Any, source: Source | None) -> Document | Reason:
@@ -123,6 +142,8 @@ class ItemDecider:
             self._report.decided(verdict, None)
             return Outcome(verdict, "" if response is None else response.url)
         outcome = await self.checker.check(document, response)
+        if self._may_be_repeated(document, outcome, response):
+            outcome = await self._unless_repeated(document, outcome, response)
         for _ in range(_MAX_LOST_ORIGINALS):
             verdict = outcome.verdict
             if not self._drops(document, verdict) or verdict.original is None:
@@ -130,12 +151,47 @@ class ItemDecider:
             if await self._deliveries.comes_out(verdict.original):
                 break
             outcome = await self.checker.check(document, response, again=True)
+            if outcome.verdict.status == "unchanged":  # because it was stored a moment ago
+                outcome = outcome.with_verdict(status="new", repeats=None)
+        return outcome
+
+    def _may_be_repeated(
+        self, document: Document, outcome: Outcome, response: Response | None
+    ) -> bool:
+        """Whether an item may say what another item of its URL has said in this crawl.
+
+        Parts of one response that say the same do not: there may be two of a thing.
+        """
+        if document.url is not None or response is None:
+            return True
+        parts = self._urls[response]
+        is_first = outcome.url not in parts
+        parts.add(outcome.url)
+        return is_first
+
+    async def _unless_repeated(
+        self, document: Document, outcome: Outcome, response: Response | None
+    ) -> Outcome:
+        """Call a document repeated if it says what this crawl has met, and that has come out."""
+        while outcome.verdict.repeats == "crawl" and not outcome.verdict.is_duplicate:
+            if await self._deliveries.has_come_out(outcome.url):
+                return outcome.with_verdict(original=outcome.url, reason=Reason.REPEATED)
+            outcome = await self.checker.check(document, response, again=True)
+            if not self._deliveries.is_under_way(outcome.url):
+                return outcome.with_verdict(repeats=None)
         return outcome
 
     def _drops(self, document: Document | Reason, verdict: Verdict) -> bool:
-        """Whether the item of a document is dropped because of the verdict on it."""
-        may_drop = not _is_list(document) or self._settings.multi_item_pages == "drop"
-        return self._action == "drop" and verdict.is_duplicate and may_drop
+        """Whether the item of a document is dropped because the verdict calls it a duplicate."""
+        return self._action == "drop" and verdict.is_duplicate and self._may_drop(document)
+
+    def _drops_unchanged(self, document: Document | Reason, verdict: Verdict) -> bool:
+        """Whether the item of a document is dropped because it says nothing new of its URL."""
+        is_wanted = self._settings.drop_unchanged and self._action != "observe"
+        return is_wanted and verdict.repeats is not None and self._may_drop(document)
+
+    def _may_drop(self, document: Document | Reason) -> bool:
+        return not _is_list(document) or self._settings.multi_item_pages == "drop"
 
     async def _keep(
         self,
@@ -151,8 +207,9 @@ class ItemDecider:
             self._explain_lists(outcome.url)
             result["reason"] = result["reason"] or Reason.LIST.value
         else:
-            if verdict.status not in ("unchanged", "skipped") and not verdict.is_duplicate:
-                self._deliveries.begin(outcome.url)  # its duplicates wait from now on
+            if verdict.page_id is not None and not verdict.is_duplicate:
+                # Its duplicates wait from now on.
+                self._deliveries.begin(outcome.url, is_known=verdict.repeats is not None)
             if isinstance(document, Document):
                 await self._fill(item, document, outcome.extraction, response)
         self._tag(item, result)
@@ -234,6 +291,7 @@ class Deliveries:
     A later pipeline may drop the item of an original, because a field is missing for instance. A
     copy of it that is complete must not be lost with it: such an original is withdrawn from the
     store, and a duplicate waits until it is known whether the item of its original has come out.
+    If an item of the original has come out of an earlier crawl, only the same page waits so.
 
     Args:
         crawler: whose items they are.
@@ -246,17 +304,17 @@ class Deliveries:
     ) -> None:
         self._withdraw = withdraw
         self._max_wait = max_wait
-        self._under_way: dict[str, asyncio.Future[bool]] = {}
-        self._lost: deque[str] = deque(maxlen=_MAX_LOST_URLS)  # for verdicts that are older
+        self._under_way: dict[str, Delivery] = {}
+        self._lost: dict[str, Delivery] = {}  # the last ones, for verdicts that are older
         for signal in (signals.item_scraped, signals.item_dropped, signals.item_error):
             crawler.signals.connect(self._ended, signal=signal)
 
-    def begin(self, url: str) -> None:
+    def begin(self, url: str, *, is_known: bool) -> None:
         """Note that the item of an original goes on to the later pipelines."""
-        has_come_out = self._under_way[url] = asyncio.get_running_loop().create_future()
-        if url in self._lost:
-            self._lost.remove(url)
-        _current.set((url, has_come_out))
+        future = asyncio.get_running_loop().create_future()
+        delivery = self._under_way[url] = Delivery(url, is_known, future)
+        self._lost.pop(url, None)
+        _current.set(delivery)
 
     def forget_last(self) -> None:
         """Note that an item without such a document comes: signals are not about the last one."""
@@ -267,26 +325,41 @@ class Deliveries:
 
         An original whose item takes too long counts as one that comes out.
         """
-        has_come_out = self._under_way.get(url)
-        if has_come_out is None:
-            return url not in self._lost
+        delivery = self._under_way.get(url) or self._lost.get(url)
+        return delivery is None or delivery.is_known or await self._ends_well(delivery)
+
+    async def has_come_out(self, url: str) -> bool:
+        """Whether an item of a page comes out of this crawl, or did; waits for all of them."""
+        while delivery := self._under_way.get(url):
+            if await self._ends_well(delivery):
+                return True
+        return url not in self._lost
+
+    def is_under_way(self, url: str) -> bool:
+        """Whether the later pipelines have an item of a page."""
+        return url in self._under_way
+
+    async def _ends_well(self, delivery: Delivery) -> bool:
+        has_come_out = delivery.has_come_out
         return not await ends_within(has_come_out, self._max_wait) or has_come_out.result()
 
     async def _ended(self, signal: object) -> None:
         """Note what has become of the item of an original, and withdraw one that was lost."""
-        url, has_come_out = _current.get() or ("", None)
-        if has_come_out is None or has_come_out.done():
+        delivery = _current.get()
+        if delivery is None or delivery.has_come_out.done():
             return
         came_out = signal is signals.item_scraped
         try:
-            if not came_out:
-                await self._withdraw(url)
+            if not came_out and not delivery.is_known:
+                await self._withdraw(delivery.url)
         finally:
-            has_come_out.set_result(came_out)
             if not came_out:
-                self._lost.append(url)
-            if self._under_way.get(url) is has_come_out:
-                del self._under_way[url]
+                self._lost[delivery.url] = delivery
+                if len(self._lost) > _MAX_LOST_URLS:
+                    del self._lost[next(iter(self._lost))]
+            if self._under_way.get(delivery.url) is delivery:
+                del self._under_way[delivery.url]
+            delivery.has_come_out.set_result(came_out)
 
 
 def _is_list(document: Document | Reason) -> bool:

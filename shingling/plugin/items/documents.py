@@ -142,6 +142,7 @@ def choose_document(
         began=began,
         arrived=None if source is None else source.arrived,
     )
+    digests.has_title = is_document and own.title is not None
     strings = {} if is_document else _strings_of(values)
     return replace(chosen, own_fields=digests, strings=strings)
 

@@ -8,6 +8,7 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+_RUNS = "dedup_runs"  # in the state of a job
 _MAX_BATCH = 64  # pages in one transaction
 _MAX_RESULTS_AT_ONCE = 4  # handed out before the event loop does something else
 _MAX_WAIT_SECONDS = 0.05  # of a page for others of its batch
@@ -62,12 +64,15 @@ class StoreThread:
         self._batches = 0
         self.is_dry_run = False
 
-    async def open(self, spider: str, shown: dict[str, Any], *, dry_run: bool = False) -> Scheme:
+    async def open(
+        self, spider: str, shown: dict[str, Any], job: dict[str, Any], *, dry_run: bool = False
+    ) -> Scheme:
         """Open the store and begin a run.
 
         Args:
             spider: its name.
             shown: what the run keeps of the settings.
+            job: what Scrapy keeps of the job (`JOBDIR`) while it is paused: here, its runs.
             dry_run: decide without changing the store, nor making one.
 
         Returns:
@@ -77,9 +82,9 @@ class StoreThread:
             StoreError, SchemeError: the store cannot be used.
         """
         self.is_dry_run = dry_run
-        return await self._call(self._open, spider, shown)
+        return await self._call(self._open, spider, shown, job)
 
-    def _open(self, spider: str, shown: dict[str, Any]) -> Scheme:
+    def _open(self, spider: str, shown: dict[str, Any], job: dict[str, Any]) -> Scheme:
         settings, dry_run = self._settings, self.is_dry_run
         open_session = partial(Session.open, scheme=settings.scheme, rules=settings.rules)
         try:
@@ -89,8 +94,12 @@ class StoreThread:
         try:
             session.compare_by(settings.extractor, dry_run=dry_run)
             if not dry_run:
-                begin = partial(insert_run, spider=spider, settings=shown, is_crawl=True)
+                parts = job.get(_RUNS, ())
+                begin = partial(
+                    insert_run, spider=spider, settings=shown, is_crawl=True, parts=parts
+                )
                 self._run = session.write(begin)
+                job[_RUNS] = [*self._run.parts]
         except BaseException:
             session.close()
             raise
@@ -122,10 +131,13 @@ class StoreThread:
             batch, self._waiting = self._waiting[:_MAX_BATCH], self._waiting[_MAX_BATCH:]
             if not await self._decide(batch):
                 for single in batch:  # one that fails does not take the others with it
-                    await self._decide([single])
+                    await self._decide([single], again=True)
 
-    async def _decide(self, batch: list[_Waiting]) -> bool:
-        """Decide a batch; False if that failed, and its pages have to be tried one by one."""
+    async def _decide(self, batch: list[_Waiting], *, again: bool = False) -> bool:
+        """Decide a batch; False if that failed, and its pages have to be tried one by one.
+
+        Of those, it is not known what is stored by then: none repeats what was met before.
+        """
         began = time.monotonic()
         try:
             verdicts = await self._call(self._decide_now, [page for page, _ in batch])
@@ -141,7 +153,7 @@ class StoreThread:
             self._batches += 1
         for number, ((_, verdict), decided) in enumerate(zip(batch, verdicts, strict=True), 1):
             if not verdict.done():
-                verdict.set_result(decided)
+                verdict.set_result(replace(decided, repeats=None) if again else decided)
             if number % _MAX_RESULTS_AT_ONCE == 0:
                 await asyncio.sleep(0)  # what follows on all of them would take the loop long
         return True

@@ -84,7 +84,7 @@ def verdict_on(page: PageState, decision: Decision, batch: Batch) -> Verdict:
     row, original = page.row, decision.original
     status = row.last_verdict = _status(page, decision)
     row.rules_id = batch.rules_id
-    if status in ("new", "changed") and batch.templates is not None:
+    if original is None and status in ("new", "changed") and batch.templates is not None:
         batch.templates.learn_title(row)
     compared = batch.pages.compared_with(row)
     is_kept = decision.reason in KEEPING
@@ -94,12 +94,14 @@ def verdict_on(page: PageState, decision: Decision, batch: Batch) -> Verdict:
     if original is None and is_kept and compared is not None:
         original = batch.pages.original(compared)
     differing = decision.fields
-    if original is not None and not differing:
+    if status == "changed":
+        differing = page.changed_fields
+    elif original is not None and not differing:
         differing = changed_fields(row.fields, original.fields, batch.rules.ignore_fields)
     return Verdict(
         status=status,
         original=None if original is None else original.url,
-        resemblance=page.previous if status == "changed" else row.resemblance,
+        resemblance=page.previous if status == "changed" and original is None else row.resemblance,
         containment=row.containment,
         page_id=row.id,
         reason=decision.reason,
@@ -110,6 +112,7 @@ def verdict_on(page: PageState, decision: Decision, batch: Batch) -> Verdict:
         fields=tuple(differing),
         own_text=None if decision.passage is None else decision.passage[:2],
         template=decision.template,
+        repeats=_repeats(page, decision, batch) if status == "unchanged" else None,
         candidates=decision.candidates,
         threshold=batch.rules.least_resemblance,
     )
@@ -120,4 +123,20 @@ def _status(page: PageState, decision: Decision) -> Status:
         return "changed" if decision.status == "new" and page.former else decision.status
     has_moved = decision.original not in (None, page.original)
     says_more = decision.original is not None and decision.reason == Reason.OTHER_FIELDS
-    return decision.status if has_moved or says_more else "unchanged"
+    if has_moved or says_more:
+        return decision.status
+    return "changed" if page.changed_fields else "unchanged"
+
+
+def _repeats(page: PageState, decision: Decision, batch: Batch) -> str | None:
+    """Where an item was met that said what the one of an unchanged page says.
+
+    That of a page that was a duplicate until now, or was met last by a run that was killed, may
+    not have come out.
+    """
+    run = batch.run
+    if decision.original is None and not page.was_original:
+        return None
+    if run is None or page.last_run not in (run.killed | run.parts):
+        return "store"
+    return "crawl" if page.last_run in run.parts else None

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from shingling.sketch import sign
@@ -78,7 +79,10 @@ def check_batch(
     if not (any_index and session.index.shortfall(rules)):
         rules_id = session.number_of(rules, dry_run=dry_run)
 
+    may_be_stored = False  # by a commit whose outcome is not known
+
     def decide_all(connection: Connection) -> tuple[list[Verdict], Counter[str], Batch]:
+        nonlocal may_be_stored
         if not any_index:
             session.index.require(rules)
         alone = session.database.alone
@@ -104,6 +108,9 @@ def check_batch(
             raise _UndoneError(verdicts)
         if validation is not None:
             validation.end()
+        if may_be_stored:
+            verdicts = [replace(one, repeats=None) for one in verdicts]
+        may_be_stored = True
         return verdicts, counts, batch
 
     try:

@@ -18,10 +18,11 @@ from shingling.rules.reasons import Reason
 from shingling.similarity import distance as simhash_distance, nearest
 from shingling.similarity.match_rule import MAX_CANDIDATES_MEASURED, MatchRule
 from shingling.store.decide.pair import Pair
+from shingling.store.decide.read import Ignored
 from shingling.store.decide.titles import different_document_reason
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from shingling.rules.rules import Rules
     from shingling.similarity import OwnPassage
@@ -78,14 +79,23 @@ def decide(page: PageState, texts: Texts, rules: Rules) -> Decision:
         decision = _stored_decision(page, rules)
     else:
         decision = _Steps(page, texts, rules).decision()
+        if decision.original is None and rules.rank(page.row.site) < len(rules.prefer_sites):
+            counted = {None, Ignored.LESS_PREFERRED}
+            follower = _Steps(page, texts, rules, counted).decision()
+            decision = decision if follower.original is None else follower
     original = decision.original
-    if original is None or original.id not in page.missing:
+    if original is None:
         return decision
-    # It was dropped as a duplicate, and its original is gone from the web.
+    if original.id in page.missing:
+        reason = Reason.ORIGINAL_MISSING
+    elif rules.rank(page.row.site) < rules.rank(original.site):
+        reason = Reason.PREFERRED_SITE
+    else:
+        return decision
     return Decision(
         "new",
         replaces=original,
-        reason=Reason.ORIGINAL_MISSING,
+        reason=reason,
         candidates=decision.candidates,
         template=decision.template,
     )
@@ -119,6 +129,7 @@ class _Steps:
         page: what was read of it.
         texts: of the batch.
         rules: how pages are decided.
+        counted: candidates that count, by the reason to ignore them.
 
     Attributes:
         rejected: why an original was rejected for its title.
@@ -130,6 +141,7 @@ class _Steps:
     page: PageState
     texts: Texts
     rules: Rules
+    counted: Collection[Ignored | None] = (None,)
     rejected: Reason | None = None
     kept: Decision | None = None
     looked_at: set[int] = field(default_factory=set)
@@ -178,7 +190,7 @@ class _Steps:
             return None
         for twin, (original, ignored) in self.page.same_text:
             pair = Pair(row, twin, self.texts)
-            if ignored is not None or (self.is_template and not pair.are_one_document):
+            if ignored not in self.counted or (self.is_template and not pair.are_one_document):
                 continue
             if not pair.is_on_one_site and self.texts.is_only_template(twin, min_words):
                 continue
@@ -330,7 +342,8 @@ class _Steps:
     def _to_measure(self, candidates: Iterable[Candidate]) -> list[Row]:
         """Originals that count and are long enough to be measured."""
         fewest = self.rules.min_words
-        return [one.row for one in candidates if one.ignored is None and one.row.words >= fewest]
+        counted = [one.row for one in candidates if one.ignored in self.counted]
+        return [row for row in counted if row.words >= fewest]
 
     def _unless_item_differs(self, decision: Decision) -> Decision | None:
         """Take a decision unless the item or its text says more than the original."""

@@ -13,6 +13,7 @@ from shingling.rules.reasons import Reason
 from shingling.store.decide.pair import Pair
 from shingling.store.model import DAY, fetched_at
 from shingling.store.schema.rows import GONE, url_key
+from shingling.text import title_key
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -29,6 +30,7 @@ class Cause(Enum):
     NEW = auto()
     CHANGED = auto()
     OTHER_RULES = auto()  # it was decided by others than those of now
+    OTHER_TITLE = auto()  # its item has another one
     OWN_TEXT = auto()  # what was of its own may be template by now
     TEMPLATE = auto()  # what it shares with its original is template by now
     IN_NO_GROUP = auto()  # after a review, or because its original is gone, or in a rebuild
@@ -44,6 +46,7 @@ class Ignored(Enum):
     OTHER_RULES = auto()  # it was decided by others than those of now
     YOUNGER = auto()  # the page was kept for its text: it meets the pages that it has met before
     TEMPLATE = auto()  # the page has followed it, and shares only the template of the site
+    LESS_PREFERRED = auto()  # its site stands behind that of the page in `Rules.prefer_sites`
 
 
 class Candidate(NamedTuple):
@@ -71,6 +74,9 @@ class PageState:
         former: the row before its text changed; None if it has not.
         previous: resemblance to the text before.
         last_run: run that had met it before this one.
+        changed_fields: names of the fields in which its item said something else before.
+        is_renamed: whether its item has another title, with the text that it had.
+        was_original: whether it stood as an original.
         members: its duplicates.
         excluded: ids of originals whose groups hold a page that is different by a review.
         reviewed: originals that a review puts it with, oldest first.
@@ -88,6 +94,9 @@ class PageState:
     former: Row | None = None
     previous: float | None = None
     last_run: int | None = None
+    changed_fields: Sequence[str] = ()
+    is_renamed: bool = False
+    was_original: bool = False
     members: Sequence[Row] = ()
     excluded: Collection[int] = ()
     reviewed: Sequence[Row] = ()
@@ -119,7 +128,11 @@ def read_page(page: Page, signature: Signature, batch: Batch) -> PageState:
         return _with_candidates(state, batch)
     is_unchanged = row.text_hash == signature.text_hash
     original = batch.pages.original(row)
-    state = PageState(row, None, fetched_at(page), original)
+    state = PageState(row, None, fetched_at(page), original, was_original=row.is_original)
+    state.changed_fields = row.changed_fields(page, batch.rules)
+    if is_unchanged and state.changed_fields:
+        state.is_renamed = title_key(page.title or "") != title_key(row.title or "")
+        row.take("extracted", page)
     state.last_run = batch.see_again(row, page, is_unchanged=is_unchanged)
     if is_unchanged:
         state.cause = _cause(state, batch)
@@ -156,7 +169,9 @@ def _cause(page: PageState, batch: Batch) -> Cause | None:
     if row.reason == Reason.OWN_TEXT:
         return Cause.OWN_TEXT
     cause = None
-    if original is row and not row.is_original:  # its original cannot be read
+    if page.is_renamed:
+        cause = Cause.OTHER_TITLE
+    elif original is row and not row.is_original:  # its original cannot be read
         cause = Cause.IN_NO_GROUP
     elif original is not row and not _shares_more_than_template(row, original, batch):
         cause = Cause.TEMPLATE
@@ -225,7 +240,11 @@ def _candidates(ids: Iterable[int], page: PageState, batch: Batch) -> list[Candi
 
 
 def _candidate(original: Row, page: PageState, batch: Batch) -> Candidate:
-    return Candidate(original, _reason_to_ignore(original, page, batch))
+    ignored, rules = _reason_to_ignore(original, page, batch), batch.rules
+    if rules.prefer_sites and ignored is None:
+        is_behind = rules.rank(page.row.site) < rules.rank(original.site)
+        ignored = Ignored.LESS_PREFERRED if is_behind else None
+    return Candidate(original, ignored)
 
 
 def _reason_to_ignore(original: Row, page: PageState, batch: Batch) -> Ignored | None:

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypeAlias
 import numpy as np
 from sqlalchemy import BigInteger, Float, Integer, LargeBinary, Text
 
-from shingling.rules.own_fields import OwnFields, differing
+from shingling.rules.own_fields import OwnFields, changed_since, differing
 from shingling.rules.reasons import Reason
 from shingling.sketch import FUNCTIONS
 from shingling.store.model import FIRST_SECOND, LAST_SECOND, fetched_at
 from shingling.store.urls import safe_url, site_of
+from shingling.text import title_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -203,6 +204,21 @@ class Row:
             names=rules.fields,
             ignored=rules.ignore_fields,
         )
+
+    def changed_fields(self, page: Page, rules: Rules) -> tuple[str, ...]:
+        """Names of the fields in which the item of the page says something else now.
+
+        The title of a document is not among its own fields.
+        """
+        now = page.fields
+        if not isinstance(now, OwnFields):
+            return ()
+        names, ignored = rules.fields, rules.ignore_fields
+        changed = {*changed_since(now.packed, self.fields, names=names, ignored=ignored)}
+        has_title = now.has_title and names == "auto"
+        if has_title and title_key(page.title or "") != title_key(self.title or ""):
+            changed.add("title")
+        return tuple(sorted(changed))
 
     def values(self) -> tuple[object, ...]:
         """Row as the database keeps it, in the order of `COLUMNS`."""

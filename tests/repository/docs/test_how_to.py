@@ -10,6 +10,7 @@ import sys
 import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -17,8 +18,9 @@ from crawler.picture import shortened
 from crawler.serve import serve
 from tests.repository.docs.console import Shell, commands, with_port_of
 from tests.repository.docs.pages import DOCS, Block, blocks, read, sections
-from tests.support.crawls import SPIDER, Project
+from tests.support.crawls import SPIDER, Project, read_feed, run_scrapy
 from tests.support.installed import ROOT
+from tests.support.pages import article, html as html_page
 from tests.support.serving import serving
 
 if TYPE_CHECKING:
@@ -96,24 +98,37 @@ def test_of_items_with_their_own_text_only_copies_are_dropped(shop: Shop) -> Non
     assert shop.names(parse, "", "list1.html", "list2.html") == ["a.html", "b.html", "c.html"]
 
 
-def test_the_pipeline_that_drops_unchanged_pages_leaves_those_that_are_new_or_changed(
-    shop: Shop,
+def test_the_recipe_of_an_incremental_crawl_brings_what_is_new_or_has_changed(
+    tmp_path: Path,
 ) -> None:
-    shop.write("shop/pipelines.py", example("howto/recrawl.md", "class OnlyNews"))
-    parse = example("howto/recrawl.md", '"dedup": None')
-    settings = example("howto/recrawl.md", "ITEM_PIPELINES")
-    pages = ["one.html", "none.html"]
-    for expected in (pages, []):
-        assert shop.names(parse, settings, *pages) == expected
+    pages = {f"/{number}": html_page(article(number), f"Story {number}") for number in range(200)}
 
-    shop.pages |= {
-        "/none.html": f"<title>Chairs</title><p>{words(6)}</p>",
-        "/new.html": f"<title>Tables</title><p>{words(7)}</p>",
-    }
-    for first, expected in (("two.html", ["none.html", "new.html"]), ("one.html", [])):
-        # two.html is a new copy of one.html, which is unchanged.
-        now = (first, "one.html", "two.html", "none.html", "new.html")
-        assert shop.names(parse, settings, *now) == expected
+    def brought(feed: str) -> list[str]:
+        pages["/"] = "".join(f"<a href={path}>Story</a> " for path in sorted(pages))
+        done = run_scrapy(tmp_path, "runspider", "only_news.py", "-O", feed)
+        assert done.returncode == 0, done.stderr
+        items = {urlsplit(item["url"]).path: item for item in read_feed(tmp_path / feed)}
+        items.pop("/", None)
+        assert all(item["text"] and item["title"] for item in items.values())
+        return sorted(items)
+
+    with serving(pages) as server:
+        recipe = example("howto/recrawl.md", "class OnlyNews").replace(
+            "https://example.com/", server.url
+        )
+        (tmp_path / "only_news.py").write_text(recipe.replace("example.com", "127.0.0.1"))
+        stories = sorted({*pages} - {"/"})
+        assert brought("first.jsonl") == stories
+        prices = [f"/{number}" for number in range(3)]
+        for path in prices:
+            pages[path] += "<p class=price>12</p>"
+        texts = [f"/{number}" for number in range(3, 7)]
+        for number, path in enumerate(texts):
+            pages[path] = html_page(f"{article(300 + number)} {article(3 + number)}", "Story")
+        fresh = [f"/{number}" for number in range(200, 203)]
+        pages.update({path: html_page(article(int(path[1:])), "New") for path in fresh})
+        assert brought("second.jsonl") == sorted([*prices, *texts, *fresh])
+        assert brought("third.jsonl") == []
 
 
 def test_the_extractor_of_a_user_decides_what_is_compared(shop: Shop) -> None:
