@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shingling.admin.check import Findings, check_store
 from shingling.admin.rebuild import rebuild_index, redecide
 from shingling.admin.reviews import Answer, find_reviews, review_pairs
+from shingling.console.files import written_whole
 from shingling.store.forgetting import Chosen, forget, note_gone
 
 if TYPE_CHECKING:
@@ -175,6 +177,19 @@ class StoreAdmin:
             StoreError: the database cannot be read.
         """
         return check_store(self._session, progress or _ignore_progress)
+
+    def backup(self, file: str | Path) -> None:
+        """Copy a SQLite store into a file, as it is at this moment; crawls may go on meanwhile.
+
+        Args:
+            file: is replaced if it is there, once the copy is complete.
+
+        Raises:
+            StoreError: the store is in PostgreSQL, or cannot be read.
+            OSError: the file cannot be written.
+        """
+        with written_whole(Path(file)) as opened:
+            self._session.database.backup(opened.name)
 
     def vacuum(self) -> tuple[int, int]:
         """Free the space of removed pages; return the bytes before and after."""

@@ -5,10 +5,9 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rich.console import Console
 from rich.text import Text
 
-from shingling.console.output import print_lines
+from shingling.console.output import print_lines, terminal
 from shingling.similarity import word_diff, written_words
 from shingling.sketch import sign
 from shingling.store.decided import PairMeasures, pair_decision
@@ -128,5 +127,5 @@ def print_diff(changes: Sequence[Change]) -> None:
             shown.append(f"[-{plain_line(change.a)}-]", style="red")
         if change.b:
             shown.append(f"{{+{plain_line(change.b)}+}}", style="green")
-    console = Console(width=None if sys.stdout.isatty() else 100, highlight=False)
+    console = terminal(width=None if sys.stdout.isatty() else 100, highlight=False)
     console.print(shown if changes else "no words")

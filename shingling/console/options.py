@@ -173,9 +173,9 @@ CSV = flag("--csv", "print CSV; a text that a spreadsheet takes for a formula ge
 EVERY = option(
     "--every",
     type=number(86_400, " of seconds"),
-    default=10.0,
+    default=5.0,
     metavar="SECONDS",
-    help="time between two lines of progress, where there is no terminal (default: 10)",
+    help="time between two lines of progress, where there is no terminal (default: 5)",
 )
 """Of commands that tell how far they have come."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import sys
 from itertools import compress
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -13,6 +14,8 @@ from shingling.errors import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from rich.console import Console
 
     from shingling.console.options import CommandOptions
     from shingling.store import StoredPage
@@ -42,7 +45,11 @@ def confirmed(options: CommandOptions, question: str) -> bool:
     if options.yes:
         return True
     print_lines(f"{question} [y/N] ", end="", error=True)
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
+    try:
+        return sys.stdin.readline().strip().lower() in ("y", "yes")
+    except KeyboardInterrupt:
+        print_lines("", error=True)
+        raise
 
 
 def print_json(value: Any) -> int:
@@ -120,6 +127,13 @@ def _escaped(line: str) -> str:
     return "".join(char if char.isprintable() else json.dumps(char)[1:-1] for char in line)
 
 
+def terminal(**options: Any) -> Console:
+    """Make a console of Rich; with NO_COLOR, nothing that it prints has escape codes."""
+    from rich.console import Console
+
+    return Console(color_system=None if os.environ.get("NO_COLOR") else "auto", **options)
+
+
 def print_table(
     columns: Sequence[str], rows: Sequence[Sequence[str]], *, header: bool = True
 ) -> None:
@@ -134,7 +148,7 @@ def print_table(
     for row in rows:
         table.add_row(*(Text(printable(cell).strip()) for cell in row))
     if sys.stdout.isatty():
-        Console().print(table)
+        terminal().print(table)
         return
     # Piped into a file, a line is as long as it has to be, and no longer.
     text = io.StringIO()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -37,7 +38,7 @@ def progress_bar(
     Yields:
         What is to be called from time to time.
     """
-    if shown and sys.stderr.isatty():
+    if shown and sys.stderr.isatty() and not os.environ.get("NO_COLOR"):
         with _bar(unit) as show:
             yield show
     elif shown and seconds_between_lines is not None:

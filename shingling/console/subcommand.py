@@ -108,6 +108,8 @@ class Subcommand:
             return FOUND
         except ShinglingError as error:
             problem = str(error)
+        except KeyboardInterrupt:
+            problem = "interrupted"
         except MemoryError:
             problem = "there is not enough memory"
         except OSError as error:

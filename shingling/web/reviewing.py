@@ -101,6 +101,7 @@ class Decisions:
                     raise RequestError(_CHANGED, 409, link("/pair", {"a": a, "b": b}))
 
         done = review_pairs(session, answers, session.fitting_rules, require)
+        session.database.checkpoint()
         number = next(self._numbers)
         decision = self._made[f"{number}"] = Decision(number, answers, done, is_undo)
         self._made.pop(f"{number - _MAX_REMEMBERED}", None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import secrets
+import signal
 import socket
 from typing import TYPE_CHECKING
 
@@ -62,6 +63,8 @@ def serve(
             timeout_graceful_shutdown=_SECONDS_FOR_LAST_ANSWERS,
         )
         address = f"{origin or f'http://{_in_url(host)}:{port}'}{root}/"
+        # Otherwise, uvicorn ends the process before the store is closed.
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
         try:
             announce(link(address, {TOKEN_PARAMETER: access.token}))
             uvicorn.Server(config).run(sockets=[listening])

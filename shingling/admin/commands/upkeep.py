@@ -1,7 +1,8 @@
-"""The commands that keep a store in order: `review`, `forget`, `prune`, `vacuum` and `check`."""
+"""Commands that keep a store in order: `review`, `forget`, `prune`, `backup`, `vacuum`, `check`."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy.exceptions import UsageError
@@ -30,7 +31,7 @@ from shingling.console.output import (
 )
 from shingling.console.progress import progress_bar
 from shingling.console.subcommand import HelpGroup, Subcommand
-from shingling.errors import REPAIR
+from shingling.errors import REPAIR, ShinglingError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -145,6 +146,17 @@ def _remove(options: CommandOptions, chosen: Chosen, done: str) -> int:
     return print_result(options, as_json, line, found=is_any)
 
 
+def _backup(options: CommandOptions) -> int:
+    file = Path(options.file)
+    if file.exists() and not options.force:
+        raise ShinglingError(f"{options.file}: the file is there; --force replaces it")
+    with open_store(options) as store:
+        store.admin.backup(file)
+    size = file.stat().st_size
+    as_json = {"file": options.file, "bytes": size}
+    return print_result(options, as_json, f"{options.file}: {size / 1e6:,.1f} MB")
+
+
 def _vacuum(options: CommandOptions) -> int:
     with open_store(options) as store:
         before, after = store.admin.vacuum()
@@ -235,6 +247,17 @@ COMMANDS = (
             *yes_options("how much would be removed"),
         ),
         run=_prune,
+    ),
+    Subcommand(
+        name="backup",
+        group=HelpGroup.MAINTAIN,
+        summary="copy a SQLite store into a file, also while it is used",
+        example="dedup-2026-11-27.db",
+        options=(
+            option("file", metavar="FILE", type=text, help="file to write"),
+            flag("--force", "replace a file that is there"),
+        ),
+        run=_backup,
     ),
     Subcommand(
         name="vacuum",

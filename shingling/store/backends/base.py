@@ -319,6 +319,18 @@ class Database(ABC):
         """Have the database itself refuse every change; call it before anything is read."""
 
     @abstractmethod
+    def backup(self, file: str) -> None:
+        """Copy the store into a file.
+
+        Raises:
+            StoreError: it cannot be copied so; it says what to do instead.
+        """
+
+    @abstractmethod
+    def checkpoint(self) -> None:
+        """Bring what was written into the files that people copy."""
+
+    @abstractmethod
     def vacuum(self) -> None:
         """Free the space of removed rows."""
 

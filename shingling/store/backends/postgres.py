@@ -235,6 +235,16 @@ class PostgresDatabase(Database):
         """Begin no transaction but READ ONLY ones."""
         self.engine = self.engine.execution_options(postgresql_readonly=True)
 
+    def backup(self, file: str) -> None:
+        """Refuse it: PostgreSQL has a program of its own for it."""
+        raise StoreError(
+            f"{self.where}: PostgreSQL is backed up by pg_dump: pg_dump --format=custom"
+            f" --file={file} NAME_OF_THE_DATABASE"
+        )
+
+    def checkpoint(self) -> None:
+        """Do nothing: nobody copies the files of a server that runs."""
+
     def vacuum(self) -> None:
         """Free the space of removed rows for new ones, and refresh the planner's statistics."""
         with (

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlalchemy import create_engine, event, text
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import OperationalError, SQLAlchemyError
 from sqlalchemy.pool import NullPool, StaticPool
 
 from shingling.errors import StoreError
@@ -75,9 +75,10 @@ class SqliteDatabase(Database):
         if self.path is not None:
             event.listen(self.engine, "begin", self._require_files)
             event.listen(self.engine, "commit", self._require_files)
-        event.listen(self.engine, "begin", _begin)
+        event.listen(self.engine, "begin", self._begin)
         event.listen(self.engine, "rollback", self._rolled_back)
         self._recent: dict[str, Recent] = {}
+        self._has_written = False  # since the last checkpoint
 
     @classmethod
     def check_url(cls, url: URL) -> None:
@@ -150,6 +151,11 @@ class SqliteDatabase(Database):
             if identity is not None:
                 known[file] = identity
 
+    def _begin(self, connection: Connection) -> None:
+        is_reading = connection.get_execution_options().get("reading")
+        connection.exec_driver_sql("BEGIN" if is_reading else "BEGIN IMMEDIATE")
+        self._has_written = self._has_written or not is_reading
+
     def _rolled_back(self, _: Connection) -> None:
         """Forget recent entries that a transaction has not stored."""
         for recent in self._recent.values():
@@ -188,6 +194,29 @@ class SqliteDatabase(Database):
             return int(connection.scalar(text(query)) or 0)
         log = self.path.with_name(self.path.name + "-wal")
         return sum(file.stat().st_size for file in (self.path, log) if file.exists())
+
+    def backup(self, file: str) -> None:
+        """Copy the store as it is at this moment; others may write meanwhile."""
+        with (
+            self._named_errors(),
+            self.reader.connect() as source,
+            closing(sqlite3.connect(file)) as copy,
+        ):
+            opened: sqlite3.Connection = source.connection.driver_connection  # type: ignore[assignment]
+            opened.backup(copy)
+
+    def checkpoint(self) -> None:
+        """Bring what is in the write-ahead log into the file, as far as readers let it."""
+        if self.path is not None and self._has_written:
+            self._has_written = False
+            with suppress(SQLAlchemyError, StoreError), self.reader.connect() as connection:
+                for statement in ("COMMIT", "PRAGMA wal_checkpoint(TRUNCATE)"):
+                    connection.exec_driver_sql(statement).close()
+
+    def close(self) -> None:
+        """Close all connections; what was written is in the file, if others have it open too."""
+        self.checkpoint()
+        super().close()
 
     def refuse_writes(self) -> None:
         """Have connections only answer queries."""
@@ -250,6 +279,7 @@ def _set_up(connection: sqlite3.Connection, _record: object) -> None:
         "synchronous=NORMAL",
         "foreign_keys=ON",
         f"wal_autocheckpoint={_WAL_PAGES}",
+        f"journal_size_limit={_WAL_PAGES * _PAGE_BYTES}",  # after a large transaction
         f"cache_size=-{_CACHE_KIB}",
     ):
         connection.execute(f"PRAGMA {pragma}").close()
@@ -257,11 +287,6 @@ def _set_up(connection: sqlite3.Connection, _record: object) -> None:
 
 def _refuse_writes(connection: sqlite3.Connection, _record: object) -> None:
     connection.execute("PRAGMA query_only=ON").close()
-
-
-def _begin(connection: Connection) -> None:
-    is_reading = connection.get_execution_options().get("reading")
-    connection.exec_driver_sql("BEGIN" if is_reading else "BEGIN IMMEDIATE")
 
 
 def _text(raw: bytes) -> str:

@@ -17,7 +17,17 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 COMMANDS = {
-    "admin": ["check", "export", "forget", "import", "prune", "rebuild", "review", "vacuum"],
+    "admin": [
+        "backup",
+        "check",
+        "export",
+        "forget",
+        "import",
+        "prune",
+        "rebuild",
+        "review",
+        "vacuum",
+    ],
     "bulk": ["bulk"],
     "cli": ["compare", "groups", "list", "show", "similar", "status", "upgrade"],
     "fetching": ["rules"],
