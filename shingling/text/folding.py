@@ -41,7 +41,14 @@ _MAX_REPLACED_CHARS = 16
 _USUAL_LONG_CHARS = "…ß½¼¾™"
 _JAMO_THAT_COMPOSE = [(0x1161, 0x1175), (0x11A8, 0x11C2)]  # with the syllable before them
 _ABOVE = 230  # combining class of the dot
-_COMPATIBILITY_HAN = range(0x2F800, 0x2FA20)
+# Code points that may fold or interact with others: no Hangul, and of Han the compatible ones.
+_FOLDABLE = (
+    *range(0x3400),
+    *range(0xA000, 0xAC00),
+    *range(0xF900, 0x17000),
+    *range(0x18B00, 0x20000),
+    *range(0x2F800, 0x2FA20),
+)
 
 # A character reference whose "&" may have been escaped again, any number of times.
 _REFERENCE = re.compile(r"&(?:(?:amp|#38|#x26);)*(#?[0-9a-z]{1,31});", re.ASCII | re.IGNORECASE)
@@ -124,7 +131,7 @@ def fold_table() -> bytes:
 @cache
 def _tables() -> tuple[bytes, dict[str, str]]:
     """`fold_table`, and the code points that fold to several regardless of their neighbours."""
-    chars = [*map(chr, (*range(0x20000), *_COMPATIBILITY_HAN))]
+    chars = [*map(chr, _FOLDABLE)]
     ignorable = {*map(chr, np.flatnonzero(class_table() == IGNORABLE).tolist())}
     interacting = {*compress(chars, map(unicodedata.combining, chars))} - ignorable
     for low, high in _JAMO_THAT_COMPOSE:
@@ -139,11 +146,12 @@ def _tables() -> tuple[bytes, dict[str, str]]:
         letters[digit] = str(unicodedata.decimal(digit))
     to_letter = str.maketrans(letters)
     codes = np.arange(0x110000, dtype=np.uint32)
-    codes[[ord(char) for char in chars if char.isspace()]] = ord(" ")
+    codes[[*map(ord, compress(chars, map(str.isspace, chars)))]] = ord(" ")
     needs_context = {*interacting}
     replacements = {}
     for char in {*composite, *cased, *letters}:
-        composed, folded = unicodedata.normalize("NFKC", char), _casefold(char).translate(to_letter)
+        composed = unicodedata.normalize("NFKC", char)
+        folded = _with_case_folded(composed).translate(to_letter)
         first = unicodedata.normalize("NFKD", char)[0]
         independent = interacting.isdisjoint((first, *composed, *folded))
         if independent and len(composed) == len(folded) == 1:
@@ -169,7 +177,12 @@ def _letters() -> dict[str, str]:
 
 def _casefold(text: str) -> str:
     """Text, bounded, in NFKC with its case folded; default-ignorable code points stay."""
-    folded = nfkc(text).casefold()
+    return _with_case_folded(nfkc(text))
+
+
+def _with_case_folded(text: str) -> str:
+    """Fold the case of a text in NFKC."""
+    folded = text.casefold()
     if "\N{COMBINING DOT ABOVE}" in folded:
         folded = _DOTTED_I.sub(_without_dot, folded)
     return unicodedata.normalize("NFKC", folded)
