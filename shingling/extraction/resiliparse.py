@@ -87,9 +87,7 @@ class ResiliparsePage(ParsedPage):
         )
 
     def _title_text(self) -> str | None:
-        document = self._document
-        found = document.query_selector("head title") or document.query_selector("title")
-        return None if found is None else _NOT_IN_XML.sub("", found.text_content or "")
+        return _NOT_IN_XML.sub("", self._tree.title or "")
 
     def _root_attribute(self, name: str) -> str | None:
         root = self._document.document_element

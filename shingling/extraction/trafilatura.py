@@ -84,10 +84,8 @@ class TrafilaturaPage(ParsedPage):
         )
 
     def _title_text(self) -> str | None:
-        element = self._tree.find(".//head/title")
-        if element is None:
-            element = self._tree.find(".//title")
-        return None if element is None else str(element.text_content())
+        elements = self._tree.xpath("//title[not(ancestor::svg or ancestor::math)]")
+        return str(elements[0].text_content()) if elements else None
 
     def _root_attribute(self, name: str) -> str | None:
         value: str | None = self._tree.get(_XML_LANGUAGE if name == "xml:lang" else name)

@@ -87,6 +87,7 @@ def test_other_extractors_are_asked_for_small_pages_only_where_most_words_are_le
         ("<title>a&#0;&#xD800;b</title>", "a\ufffd\ufffdb"),
         (f"<title>{'é' * 10_000}</title>", "é" * 500),
         ("<title>Plain</title><svg><title>Icon</title></svg>", "Plain"),
+        ("<svg><title>Icon</title></svg><title>Plain</title>", "Plain"),
         ("<title> \u200b </title>", None),
         ("", None),
     ],
