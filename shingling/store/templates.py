@@ -63,7 +63,8 @@ _MAX_HOST = 253  # characters
 _STAMPS = "SELECT site, count(*), sum(id) FROM site_blocks WHERE site {} GROUP BY site"
 _IDS = "SELECT site, id FROM site_blocks WHERE site {}"
 _ROWS = "SELECT site, id, entries FROM site_blocks WHERE id {}"
-_INSERT = insert(site_blocks).returning(site_blocks.c.id, sort_by_parameter_order=True)
+# In the order of the parameters, SQLAlchemy would execute it once for each site.
+_INSERT = insert(site_blocks).returning(site_blocks.c.site, site_blocks.c.id)
 _TAKE_OUT = (
     delete(site_blocks)
     .where(site_blocks.c.site == bindparam("of"))
@@ -348,9 +349,9 @@ class Templates:
         if not learned:
             return
         rows = [{"site": name, "entries": pack_entries(site.fresh)} for name, site in learned]
-        ids = self.connection.scalars(_INSERT, rows).all()
-        for (name, site), row_id in zip(learned, ids, strict=True):
-            site.rows = [*site.known.rows, row_id]
+        ids = dict(map(tuple, self.connection.execute(_INSERT, rows)))
+        for name, site in learned:
+            site.rows = [*site.known.rows, ids[name]]
             if len(site.rows) > _MAX_ROWS or len(site.fresh) > MAX_OTHER_BLOCKS:
                 self._merge(name)
 
@@ -359,7 +360,7 @@ class Templates:
         # Another transaction may have added some: what this one takes out is what it puts in.
         taken = sorted(map(tuple, self.connection.execute(_TAKE_OUT, {"of": name})))
         raw = merge_newest(entries for _, entries in taken).tobytes()
-        (row_id,) = self.connection.scalars(_INSERT, [{"site": name, "entries": raw}])
+        ((_, row_id),) = self.connection.execute(_INSERT, [{"site": name, "entries": raw}])
         self._sites[name] = Site(KnownSite([(row_id, raw)]))
 
     def keep(self) -> None:
