@@ -105,7 +105,7 @@ class Rules:
 
     @property
     def least_resemblance(self) -> float | None:
-        """Threshold, or None if the method does not ask for it."""
+        """Resemblance that the threshold asks for; None if the method does not ask for one."""
         return self.threshold if METHODS[self.method].threshold else None
 
     @property

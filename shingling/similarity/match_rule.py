@@ -62,7 +62,7 @@ class MatchRule(NamedTuple):
         What surrounds an article on another site makes it look less alike than it is: estimates
         from whole texts may lie lower if templates are left out.
         """
-        asked = rules.threshold if METHODS[rules.method].threshold else 0.0
+        asked = rules.least_resemblance or 0.0
         margin = _STANDARD_ERRORS * standard_error(asked or 0.5)
         min_estimate = asked - margin
         if rules.templates:

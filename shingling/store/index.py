@@ -62,7 +62,7 @@ class Index:
         elif keys is Keys.SUPERSHINGLES:
             keys_of = Banding(SUPERSHINGLES, FUNCTIONS // SUPERSHINGLES)
         else:
-            keys_of = Banding.for_threshold(rules.threshold)
+            keys_of = Banding.for_threshold(rules.least_resemblance or rules.threshold)
         return cls(keys_of, rules.containment is not None)
 
     @classmethod
@@ -154,12 +154,12 @@ class Index:
             if keys is Keys.SIMHASH_HALVES:
                 return ""
             return f"only pages whose SimHashes differ in at most {rules.simhash_distance} bits"
-        resemblance = banding.reach
-        if keys is Keys.BANDS:
-            resemblance = rules.threshold
-            if banding.finds(resemblance) or banding.rows == 1:  # no other one finds more
-                return ""
-        elif keys is Keys.SUPERSHINGLES and banding.finds_supershingles:
+        if keys is Keys.SUPERSHINGLES and banding.finds_supershingles:
+            return ""
+        resemblance = rules.least_resemblance
+        if resemblance is None:
+            resemblance = banding.reach
+        elif banding.finds(resemblance) or banding.rows == 1:  # no other one finds more
             return ""
         share = banding.recall(resemblance)
         return f"about {share:.0%} of the pages with a resemblance of {resemblance:.3g}"

@@ -154,8 +154,9 @@ def tune_on(
         threshold = choose(resemblances, same)
         results.append(Result(size, threshold, resemblances, decided, quality(decided, same)))
     now = measured[scheme.shingle_size]
-    decided = now >= rules.threshold
-    present = Result(scheme.shingle_size, rules.threshold, now, decided, quality(decided, same))
+    least = rules.least_resemblance or rules.threshold
+    decided = now >= least
+    present = Result(scheme.shingle_size, least, now, decided, quality(decided, same))
     recommended = _smallest_change(present, results, same)
     return Report(
         same=same,
