@@ -118,6 +118,8 @@ class Reason(StrEnum):
 KEEPING = (Reason.OTHER_FIELDS, Reason.OWN_TEXT)
 """Reasons for which a page is kept although it resembles an original: it says more than that one.
 
-Its verdict names that original. With `other_title` and `title_not_in_text`, the original was
-rejected, and the verdict names none.
+Its verdict names that original.
 """
+
+REJECTING = (Reason.OTHER_TITLE, Reason.TITLE_NOT_IN_TEXT)
+"""Reasons for which a page that is alike enough is no original: the verdict names none."""

@@ -6,7 +6,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shingling.admin.reviews import reviews_of
-from shingling.rules.reasons import KEEPING, Reason
+from shingling.rules.reasons import KEEPING, REJECTING
 from shingling.similarity import word_diff, written_words
 from shingling.store import Store
 from shingling.store.decided import (
@@ -172,7 +172,7 @@ def steps(side: Side, review: Review | None, scheme: Scheme) -> list[Answered]:
         Step.URL: f"first seen {page.first_seen:%Y-%m-%d %H:%M}, last verdict: {page.last_verdict}",
         Step.ENOUGH: f"{words:,} of {page.words:,} words, without template as known now",
     }
-    if page.reason in (Reason.OTHER_TITLE, *KEEPING):
+    if page.reason in (*REJECTING, *KEEPING):
         answers |= dict.fromkeys((Step.SAME, Step.NEAR), "none that counts")
     # What is skipped was compared before.
     last = Step.NEW if page.status == "skipped" else decided

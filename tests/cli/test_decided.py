@@ -291,6 +291,13 @@ def test_every_page_names_the_step_that_decided_it(url: str) -> None:
         decided(store, Page("https://t.example/empty", footer, title="Nothing at all"))
         page = stored(store, "https://t.example/empty")
         assert (page.reason, deciding_step(page)) == ("template", Step.ENOUGH)
+        about = (
+            Page(f"https://{name}.example/", article(90), title=f"{name} story") for name in "cd"
+        )
+        assert [verdict.reason for verdict in decided(store, *about)] == [None, "title_not_in_text"]
+    pair = pair_of(url, "https://c.example/", "https://d.example/")
+    near = next(step for step in pair.steps if step.question == Step.NEAR.value)
+    assert (step_of(pair), near.answer) == (Step.NEW.value, "none that counts")
 
 
 def test_a_duplicate_that_took_the_place_of_its_original_says_so(url: str) -> None:
