@@ -6,11 +6,15 @@ import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from sqlalchemy import BigInteger, Float, Integer, LargeBinary, Text
+
 from shingling.rules.own_fields import OwnFields
 from shingling.store.model import FIRST_SECOND, LAST_SECOND, MAX_SCOPE_CHARACTERS
 from shingling.text import clean
 
 if TYPE_CHECKING:
+    from sqlalchemy.types import TypeEngine
+
     from shingling.store.schema.rows import PageField
 
 Check = tuple[Callable[[Any], bool], str]
@@ -52,7 +56,7 @@ def values_of(kind: type[dict[Any, Any] | list[Any]], check: Check) -> Check:
 def of_column(field: PageField) -> Check:
     """Accept what the column of a page takes."""
     length = getattr(field.sql, "length", None)
-    check = _OF_TYPES[field.sql.python_type]
+    check = _OF_TYPES[type(field.sql)]
     if length:
         check = lambda value: type(value) is bytes and len(value) == length, f"{length} bytes"
     return or_none(check) if field.nullable else check
@@ -100,4 +104,10 @@ ID = whole_number(1, 1 << 53)  # new ones follow the largest; exact in every rea
 COUNT = whole_number(0, (1 << 63) - 1)
 NUMBER = whole_number(-(1 << 63), (1 << 63) - 1)
 
-_OF_TYPES = {str: STRING, int: NUMBER, float: SHARE, bytes: of_type(bytes)}
+_OF_TYPES: dict[type[TypeEngine[Any]], Check] = {
+    Text: STRING,
+    Integer: whole_number(-(1 << 31), (1 << 31) - 1),
+    BigInteger: NUMBER,
+    Float: SHARE,
+    LargeBinary: of_type(bytes),
+}

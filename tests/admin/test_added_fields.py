@@ -37,6 +37,7 @@ exec(compile(source, spec.origin, "exec"), vars(rows))
 
 from sqlalchemy import select, update
 from shingling import Page, Store
+from shingling.admin.checks import of_column
 from shingling.admin.files import records_in, write_records
 from shingling.admin.records import Header
 from shingling.admin.transfer import export, restore
@@ -59,6 +60,8 @@ with Store.open("one.db") as one, Store.open("two.db") as two:
         query = select(*(pages.c[one] for one in names)).order_by(pages.c.id)
         found = [dict(row) for row in connection.execute(query).mappings()]
     assert found == values, found
+fits, _ = of_column(rows.PAGE_FIELDS[names[1]])
+assert not fits(1 << 31)
 """
 
 
