@@ -7,7 +7,6 @@ import io
 import json
 import os
 import sys
-from itertools import compress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from shingling.errors import printable
@@ -160,29 +159,25 @@ def print_pages(pages: Iterable[StoredPage]) -> None:
     """Print stored pages, one a line; columns that would be empty are left out."""
     from shingling.store.decided import required_value
 
-    columns = ("status", "words", "resemblance", "threshold", "URL", "original")
     rows = []
     for page in pages:
         least = required_value(page)
         kept = "kept: " if page.status == "new" else ""
         names = f" ({', '.join(page.fields)})" if page.fields else ""
-        rows.append(
-            (
-                f"{page.status}, changed" if page.last_verdict == "changed" else page.status,
-                str(page.words),
-                "" if page.resemblance is None else f"{page.resemblance:.3f}",
-                "" if least is None or page.reason == "piece" else f"{least:g}",
-                page.url,
-                page.original or "",
-                page.compared_with or "",
-                "" if page.reason is None else f"{kept}{page.reason}{names}",
-            )
-        )
-    filled = [any(cells) for cells in zip(*rows, strict=True)]
-    print_table(
-        list(compress((*columns, "compared with", "reason"), filled)),
-        [list(compress(row, filled)) for row in rows],
-    )
+        changed = ", changed" if page.last_verdict == "changed" else ""
+        row = {
+            "status": f"{page.status}{changed}",
+            "words": str(page.words),
+            "resemblance": "" if page.resemblance is None else f"{page.resemblance:.3f}",
+            "threshold": "" if least is None or page.reason == "piece" else f"{least:g}",
+            "URL": page.url,
+            "original": page.original or "",
+            "compared with": page.compared_with or "",
+            "reason": "" if page.reason is None else f"{kept}{page.reason}{names}",
+        }
+        rows.append(row)
+    columns = [name for name in rows[0] if any(row[name] for row in rows)]
+    print_table(columns, [[row[name] for name in columns] for row in rows])
 
 
 def print_found(
