@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 FACTOR = 8  # between the two lengths
 _MAX_RATIO = 24  # of their times; 8 is linear, 64 quadratic
+_QUADRATIC_RATIO = 48  # that no noise makes of 8, twice in a row
 _NOT_MEASURABLE_SECONDS = 0.02
 _TRIES = 4  # on a busy machine, the first ones may be wrong
 
@@ -35,13 +36,15 @@ def is_linear(function: Callable[[Any], Any], make: Callable[[int], Any], length
     short, long = make(length // FACTOR), make(length)
     function(short)  # what is imported or cached at the first call does not count
     takes_short = takes_long = float("inf")
-    for _ in range(_TRIES):
+    for number in range(_TRIES):
         takes_long = min(takes_long, cpu_seconds(function, long))
         if takes_long < _NOT_MEASURABLE_SECONDS:
             return True
         takes_short = min(takes_short, cpu_seconds(function, short))
         if takes_long < _MAX_RATIO * takes_short:
             return True
+        if number and takes_long > _QUADRATIC_RATIO * takes_short:
+            return False
     return False
 
 

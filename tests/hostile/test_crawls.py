@@ -151,7 +151,7 @@ def test_ordinary_pages_do_not_wait_for_slow_ones(hostile: Project) -> None:
 
 
 @pytest.mark.parametrize(
-    ("extractor", "workers", "size"), [("quick", "0", 200_000), ("trafilatura", "2", 60_000)]
+    ("extractor", "workers", "size"), [("quick", "0", 200_000), ("trafilatura", "2", 30_000)]
 )
 def test_the_event_loop_goes_on_whatever_is_crawled(
     hostile: Project, extractor: str, workers: str, size: int

@@ -23,15 +23,22 @@ if TYPE_CHECKING:
 
 _MERSENNE_PRIME = (1 << 61) - 1
 _LARGEST_HASH = (1 << 32) - 1
+_PERMUTATIONS = 128  # of datasketch
 
 
-def datasketch_removed(texts: Sequence[str], threshold: float, permutations: int = 128) -> set[int]:
-    """Places of the texts for which the index has an earlier text."""
-    index = MinHashLSH(threshold=threshold, num_perm=permutations)
-    removed = set()
-    for place, text in enumerate(texts):
-        sketch = MinHash(num_perm=permutations)
+def sketches_of(texts: Sequence[str]) -> list[MinHash]:
+    """Sketches of texts."""
+    sketches = [MinHash(num_perm=_PERMUTATIONS) for _ in texts]
+    for sketch, text in zip(sketches, texts, strict=True):
         sketch.update_batch([shingle.encode() for shingle in shingles(text)])
+    return sketches
+
+
+def datasketch_removed(sketches: Sequence[MinHash], threshold: float) -> set[int]:
+    """Places of the sketches for which the index has an earlier one."""
+    index = MinHashLSH(threshold=threshold, num_perm=_PERMUTATIONS)
+    removed = set()
+    for place, sketch in enumerate(sketches):
         if index.query(sketch):
             removed.add(place)
         else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from functools import cache
 from typing import TYPE_CHECKING
 
 import pytest
@@ -19,6 +20,7 @@ from shingling.text import canonical_words
 from tests.bulk.collections import read_lines, write_lines
 from tests.peers.algorithms import (
     DROPPED_WORDS,
+    Pair,
     TermVectors,
     cosine_of_vectors,
     edited_pairs,
@@ -37,29 +39,36 @@ from tests.support.serving import serving
 if TYPE_CHECKING:
     from pathlib import Path
 
-PAIRS = edited_pairs(1000)
-TEXTS = [pair.text for pair in PAIRS] + [pair.copy for pair in PAIRS]
 THRESHOLDS = (0.5, 0.7, 0.8)
+
+
+@cache
+def pairs() -> list[Pair]:
+    return edited_pairs(1000)
+
+
+def texts() -> list[str]:
+    return [pair.text for pair in pairs()] + [pair.copy for pair in pairs()]
 
 
 def score(removed: set[int], threshold: float) -> tuple[int, int]:
     """Copies that were found, and texts that were removed wrongly."""
     alike = {
-        len(PAIRS) + place for place, pair in enumerate(PAIRS) if pair.resemblance >= threshold
+        len(pairs()) + place for place, pair in enumerate(pairs()) if pair.resemblance >= threshold
     }
     return len(removed & alike), len(removed - alike)
 
 
 def duplicates(threshold: float) -> int:
-    return sum(pair.resemblance >= threshold for pair in PAIRS)
+    return sum(pair.resemblance >= threshold for pair in pairs())
 
 
 @pytest.fixture(scope="module")
 def ours(tmp_path_factory: pytest.TempPathFactory) -> dict[float, tuple[int, int]]:
     """Score of bulk deduplication at each threshold."""
     folder = tmp_path_factory.mktemp("texts")
-    texts = ({"id": place, "text": text} for place, text in enumerate(TEXTS))
-    rows = write_lines(folder / "texts.jsonl", texts)
+    given = ({"id": place, "text": text} for place, text in enumerate(texts()))
+    rows = write_lines(folder / "texts.jsonl", given)
     scores = {}
     for threshold in THRESHOLDS:
         out = folder / str(threshold)
@@ -71,11 +80,12 @@ def ours(tmp_path_factory: pytest.TempPathFactory) -> dict[float, tuple[int, int
 
 def test_the_table_on_datasketch_is_what_both_find(ours: dict[float, tuple[int, int]]) -> None:
     pytest.importorskip("datasketch")
-    from tests.peers.minhash_lsh import datasketch_removed
+    from tests.peers.minhash_lsh import datasketch_removed, sketches_of
 
     page = read("coming-from/datasketch.md")
+    sketches = sketches_of(texts())
     for threshold in THRESHOLDS:
-        theirs = score(datasketch_removed(TEXTS, threshold), threshold)
+        theirs = score(datasketch_removed(sketches, threshold), threshold)
         cells = (threshold, duplicates(threshold), *theirs, *ours[threshold])
         assert f"\n| {' | '.join(map(str, cells))} |\n" in page
 
@@ -85,7 +95,7 @@ def test_the_table_on_text_dedup_is_what_both_find(ours: dict[float, tuple[int, 
     from tests.peers.minhash_lsh import text_dedup_removed
 
     page = read("coming-from/text-dedup.md")
-    found, wrong = score(text_dedup_removed(TEXTS), 0.7)
+    found, wrong = score(text_dedup_removed(texts()), 0.7)
     assert f"| found of {duplicates(0.7)} |" in page
     assert f"\n| text-dedup, 250 minima, 25 bands of 10 | {found} | {wrong} |\n" in page
     found, wrong = ours[0.7]

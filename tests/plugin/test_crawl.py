@@ -243,7 +243,7 @@ def test_neither_verdicts_nor_the_store_depend_on_workers_the_kernel_or_main_tex
     }
     verdicts, stores = [], []
     with serving(pages) as site:
-        runs = [("0", "1", ()), ("1", "0", ()), ("4", "1", filled)]
+        runs = [("0", "1", ()), ("1", "0", ()), ("2", "1", filled)]
         for number, (workers, compiled, more) in enumerate(runs):
             # A process of its own: others are forked from one that has chosen already.
             crawling = Crawling(

@@ -51,7 +51,7 @@ def test_a_piece_of_a_page_is_near_and_a_page_with_more_is_new(project: Project,
 SCHEME: dict[str, Any] = {
     "family": "crc",
     "ordered": False,
-    "canonical": {"language": "ru", "stop_words": True, "lemmas": "simplemma"},
+    "canonical": {"language": "it", "stop_words": True, "lemmas": "simplemma"},
     "simhash": {"bits": 32, "features": "words", "keywords": 64, "idf": "idf.json"},
 }
 

@@ -136,6 +136,7 @@ class Project:
             TELNETCONSOLE_ENABLED = False
             REMOTE_CONTROL_ENABLED = False
             DEDUP_WORKERS = 0
+            CONCURRENT_ITEMS = 10  # Scrapy makes a task for each of the usual 100 at every response
             """,
         )
         self.write("shop/spiders/__init__.py", "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlsplit
 
@@ -16,6 +16,8 @@ from tests.fetching.learning.simulated import Answer, crawl, page_of, signature_
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from tests.fetching.learning.simulated import Crawl
 
 HOST = "http://site.example"
 SEEDS = pytest.mark.parametrize("seed", range(2))
@@ -51,12 +53,17 @@ class Forum:
         return Answer(f"list {page}", tuple(links))
 
 
+@cache
+def crawl_of_forum(seed: int) -> tuple[UrlLearner, Crawl]:
+    learner = UrlLearner(salt=bytes([seed]))
+    return learner, crawl(f"{HOST}/", Forum(seed), learner, limit=4000, seed=seed)
+
+
 @SEEDS
 def test_session_ids_and_views_are_dropped_and_no_page_is_lost(seed: int) -> None:
     everything = {f"topic {number}" for number in range(300)} | {"reply"}
     everything |= {f"list {page}" for page in range(1, 16)}
-    learner = UrlLearner(salt=bytes([seed]))
-    done = crawl(f"{HOST}/", Forum(seed), learner, limit=4000, seed=seed)
+    learner, done = crawl_of_forum(seed)
     assert done.contents == everything
     assert len(done.skipped) > 2 * len(done.fetched)
     active = {(rule.change, rule.node) for rule in learner.rules() if rule.active}
@@ -69,8 +76,7 @@ def test_session_ids_and_views_are_dropped_and_no_page_is_lost(seed: int) -> Non
 
 @SEEDS
 def test_a_second_crawl_knows_the_rules_and_loses_nothing(seed: int) -> None:
-    first = UrlLearner()
-    before = crawl(f"{HOST}/", Forum(seed), first, limit=4000)
+    first, before = crawl_of_forum(seed)
     saved = first.take_changes()
     second = UrlLearner()
     second.load("site.example", saved)
@@ -295,7 +301,7 @@ def test_a_calendar_whose_pages_have_the_same_words_is_followed_by_its_links() -
 def test_observed_pages_change_nothing_and_say_what_would_have_been_lost() -> None:
     forum = Forum(1)
     learner = UrlLearner()
-    crawl(f"{HOST}/", forum, learner, limit=1500)
+    crawl(f"{HOST}/", forum, learner, limit=800)
     learner.take_changes()
     forum.view_matters = True
     url = forum.url("/show", id=7, view="print")
@@ -312,7 +318,7 @@ def test_observed_pages_change_nothing_and_say_what_would_have_been_lost() -> No
 def test_one_in_forty_is_fetched_anyway() -> None:
     forum = Forum(2)
     learner = UrlLearner(salt=b"a crawl")
-    crawl(f"{HOST}/", forum, learner, limit=1500)
+    crawl(f"{HOST}/", forum, learner, limit=800)
     decisions = [learner.decide(forum.url("/show", id=number % 200)) for number in range(4000)]
     explored = [skip.explore for skip in decisions if skip]
     assert len(explored) > 3000
@@ -325,7 +331,7 @@ def test_a_change_that_is_never_to_be_made_is_not_learned_and_others_are() -> No
     def taught(*never: str) -> tuple[bool, set[str]]:
         learner = UrlLearner(never=never)
         learner.load("site.example", [RuleCounts("site.example", sid, "/", 999)])
-        crawl(f"{HOST}/", forum, learner, limit=1500)
+        crawl(f"{HOST}/", forum, learner, limit=800)
         acting = {rule.change for rule in learner.rules() if rule.active}
         return learner.decide(forum.url("/show", id=5)) is not None, acting
 

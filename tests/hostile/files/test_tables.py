@@ -269,9 +269,10 @@ def test_a_small_file_of_much_takes_little_memory(tmp_path: Path, kind: str) -> 
 
     if kind.startswith("Parquet"):
         file = tmp_path / "rows.parquet"
-        # 600 MB in a file of some kilobytes; to sign many words takes long
-        texts = ["many words of a text" + " " * 2_000_000] * 300
-        parquet(file, {"id": [*map(str, range(300))], "text": texts}, compression="zstd")
+        # 400 MB in a file of some kilobytes, and less than 300 MB are free for them; to sign many
+        # words takes long
+        texts = ["many words of a text" + " " * 2_000_000] * 200
+        parquet(file, {"id": [*map(str, range(200))], "text": texts}, compression="zstd")
         command = ["bulk", str(file), "--out", str(tmp_path / "out")]
     else:
         file = tmp_path / "rows.jsonl.gz"
@@ -283,7 +284,7 @@ def test_a_small_file_of_much_takes_little_memory(tmp_path: Path, kind: str) -> 
     assert file.stat().st_size < 2_000_000
 
     def limit() -> None:
-        resource.setrlimit(resource.RLIMIT_DATA, (1200 << 20, 1200 << 20))
+        resource.setrlimit(resource.RLIMIT_DATA, (1100 << 20, 1100 << 20))
 
     done = subprocess.run(
         [sys.executable, "-m", "scrapy", "dedup", *command],

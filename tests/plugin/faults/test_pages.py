@@ -35,43 +35,47 @@ def bomb(size: int) -> Answer:
     return Answer(gzip.compress(bytes(size), 9), "text/html", {"Content-Encoding": "gzip"})
 
 
-MEMORY_BOMB = Answer(BOMBS["misnested b of other classes"](250_000))  # takes 6 GB without a limit
 UNDECLARED = f"<html><title>T</title><body><article><p>{FRENCH}</p></article></body></html>"
-ANSWERS = {
-    "/good": page(article(1)),
-    "/near": page(article(1) + " and more"),
-    "/empty": Answer(b""),
-    "/spaces": Answer(b" \n\t\r\n " * 100),
-    "/tags-only": Answer(b"<html><body><div><br></div></body></html>"),
-    "/three-words": page("only three words", ""),
-    "/three-words-again": page("only three words", ""),
-    "/pdf": Answer(PDF, "application/pdf"),
-    "/pdf-as-html": Answer(PDF, "text/html"),
-    "/png": Answer(PNG, "image/png"),
-    "/png-as-html": Answer(PNG, "text/html; charset=utf-8"),
-    "/json": Answer(b'{"html": "<p>not a page</p>"}', "application/json"),
-    "/nothing-declared": Answer(PNG, None),
-    "/bomb": bomb(200 * MB),
-    "/small-bomb": bomb(40 * MB),
-    "/broken-gzip": Answer(b"\x1f\x8b\x08 no more", "text/html", {"Content-Encoding": "gzip"}),
-    "/huge": Answer(b"<html><body>" + b"<p>word after word</p>" * (50 * MB // 22)),
-    "/nested": Answer(
-        b"<html><body>" + b"<div>" * 100_000 + article(2).encode() + b"</div>" * 100_000
-    ),
-    "/memory-bomb": MEMORY_BOMB,
-    "/memory-bomb-again": MEMORY_BOMB,
-    "/nul": Answer(html(article(3)).replace(" ", "\0 ").encode()),
-    "/utf-8-as-latin-1": Answer(UNDECLARED.encode(), "text/html; charset=iso-8859-1"),
-    "/no-such-charset": Answer(html(article(4)).encode(), "text/html; charset=no-such; x=\xff"),
-    "/surrogate": Answer(article(5).encode(), "text/plain"),
-    "/references": page(f"{article(6)} &#xD800; &#0; &#x110000; &nosuch;"),
-    "/title": page(article(7), "\x1b[31mred\x1b[0m\r\nsecond line\u202e\x07"),
-    LONG: page(article(8)),
-    "/%D0%BF%D1%83%D1%82%D1%8C?%E2%82%AC=%C3%A9": page(article(9)),
-    "/credentials": page(article(10)),
-    "/credentials-copy": page(article(10)),
-}
-"""What is served, by path."""
+
+
+def answers() -> dict[str, Answer]:
+    """Return what is served, by path."""
+    memory_bomb = Answer(BOMBS["misnested b of other classes"](250_000))  # 6 GB without a limit
+    return {
+        "/good": page(article(1)),
+        "/near": page(article(1) + " and more"),
+        "/empty": Answer(b""),
+        "/spaces": Answer(b" \n\t\r\n " * 100),
+        "/tags-only": Answer(b"<html><body><div><br></div></body></html>"),
+        "/three-words": page("only three words", ""),
+        "/three-words-again": page("only three words", ""),
+        "/pdf": Answer(PDF, "application/pdf"),
+        "/pdf-as-html": Answer(PDF, "text/html"),
+        "/png": Answer(PNG, "image/png"),
+        "/png-as-html": Answer(PNG, "text/html; charset=utf-8"),
+        "/json": Answer(b'{"html": "<p>not a page</p>"}', "application/json"),
+        "/nothing-declared": Answer(PNG, None),
+        "/bomb": bomb(200 * MB),
+        "/small-bomb": bomb(40 * MB),
+        "/broken-gzip": Answer(b"\x1f\x8b\x08 no more", "text/html", {"Content-Encoding": "gzip"}),
+        "/huge": Answer(b"<html><body>" + b"<p>word after word</p>" * (50 * MB // 22)),
+        "/nested": Answer(
+            b"<html><body>" + b"<div>" * 100_000 + article(2).encode() + b"</div>" * 100_000
+        ),
+        "/memory-bomb": memory_bomb,
+        "/memory-bomb-again": memory_bomb,
+        "/nul": Answer(html(article(3)).replace(" ", "\0 ").encode()),
+        "/utf-8-as-latin-1": Answer(UNDECLARED.encode(), "text/html; charset=iso-8859-1"),
+        "/no-such-charset": Answer(html(article(4)).encode(), "text/html; charset=no-such; x=\xff"),
+        "/surrogate": Answer(article(5).encode(), "text/plain"),
+        "/references": page(f"{article(6)} &#xD800; &#0; &#x110000; &nosuch;"),
+        "/title": page(article(7), "\x1b[31mred\x1b[0m\r\nsecond line\u202e\x07"),
+        LONG: page(article(8)),
+        "/%D0%BF%D1%83%D1%82%D1%8C?%E2%82%AC=%C3%A9": page(article(9)),
+        "/credentials": page(article(10)),
+        "/credentials-copy": page(article(10)),
+    }
+
 
 SIGNED = [
     *("nul", "utf-8-as-latin-1", "no-such-charset", "credentials"),
@@ -116,8 +120,9 @@ class Done:
 def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
     folder = tmp_path_factory.mktemp("pages")
     Project(folder, LIST_SPIDER)
-    with serving(ANSWERS) as server:
-        urls = {path[1:]: server.url + path for path in ANSWERS}
+    served = answers()
+    with serving(served) as server:
+        urls = {path[1:]: server.url + path for path in served}
         urls["long"] = urls.pop(LONG[1:])
         urls["surrogate field"] = urls.pop("surrogate")
         urls["non-ascii"] = f"{server.url}/путь?€=é"

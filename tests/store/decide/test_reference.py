@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
+from functools import cache
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
+    from shingling.sketch import Signature
     from shingling.store.model import Status
 
 pytestmark = pytest.mark.usefixtures("few_recent", "nothing_learned")
@@ -109,14 +111,13 @@ def simhash_of(place: int) -> int:
     return value
 
 
-SIGNATURES = {
-    main_text: replace(sign(main_text), simhash=simhash_of(place))
-    for place, main_text in enumerate(EVERY)
-}
+@cache
+def signature_of(main_text: str) -> Signature:
+    return replace(sign(main_text), simhash=simhash_of(EVERY.index(main_text)))
 
 
 def apart(a: str, b: str) -> int:
-    return (SIGNATURES[a].simhash ^ SIGNATURES[b].simhash).bit_count()
+    return (signature_of(a).simhash ^ signature_of(b).simhash).bit_count()
 
 
 def in_common(a: str, b: str) -> int:
@@ -128,7 +129,7 @@ def long(_: str, whole: str) -> int:
 
 
 def supershingles(a: str, b: str) -> int:
-    first, second = (SIGNATURES[main_text].minima.tolist() for main_text in (a, b))
+    first, second = (signature_of(main_text).minima.tolist() for main_text in (a, b))
     return sum(first[at : at + 14] == second[at : at + 14] for at in range(0, 84, 14))
 
 
@@ -486,7 +487,7 @@ class Dictionaries:
             known.scope + known.url: (
                 None if known.head is None else known.head.url,
                 known.likeness,
-                SIGNATURES[known.text].text_hash.hex(),
+                signature_of(known.text).text_hash.hex(),
             )
             for known in self.pages.values()
         }
@@ -497,7 +498,7 @@ Step = tuple[str, Any]
 
 
 def page(url: str, main_text: str, title: str | None, scope: str, fetched: int = 0) -> Page:
-    return Page(url, main_text, SIGNATURES[main_text], title, scope=scope, fetched=fetched)
+    return Page(url, main_text, signature_of(main_text), title, scope=scope, fetched=fetched)
 
 
 def compared(verdicts: Iterable[Verdict]) -> list[Verdict]:
