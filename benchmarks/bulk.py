@@ -41,7 +41,7 @@ from benchmarks.processes import cpu_of, memory_of
 from benchmarks.report import Target, chosen, number, options_of, show
 from benchmarks.splice import Splicer
 from shingling.bulk import Options, deduplicate
-from shingling.similarity import overlap
+from shingling.similarity.measures import overlap
 from shingling.sketch import fingerprint_set
 
 if TYPE_CHECKING:

@@ -27,7 +27,8 @@ from benchmarks.data import bodies_of, data_folder, rows_of
 from benchmarks.report import options_of, show
 from shingling.errors import ExtractionError
 from shingling.extraction.main_text import extract_page
-from shingling.store import Page, Store
+from shingling.store.model import Page
+from shingling.store.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

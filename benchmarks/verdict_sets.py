@@ -20,9 +20,9 @@ from benchmarks.data import bodies_of, rows_of
 from shingling.errors import ExtractionError
 from shingling.extraction.main_text import extract_page
 from shingling.extraction.trafilatura import FastTrafilaturaPage
-from shingling.similarity import overlap
+from shingling.similarity.measures import overlap
 from shingling.sketch import Scheme, fingerprint_set_of_words
-from shingling.store import safe_url, site_of
+from shingling.store.urls import safe_url, site_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -31,12 +31,11 @@ if TYPE_CHECKING:
     from shingling.plugin.report import DuplicatePage as DuplicatePage
     from shingling.rules.reasons import Reason as Reason
     from shingling.rules.rules import Rules as Rules
-    from shingling.similarity import (
-        Comparison as Comparison,
+    from shingling.similarity.classic import shingles as shingles
+    from shingling.similarity.comparison import Comparison as Comparison, compare as compare
+    from shingling.similarity.cosines import (
         DocumentFrequencies as DocumentFrequencies,
         Weighting as Weighting,
-        compare as compare,
-        shingles as shingles,
     )
     from shingling.sketch import (
         Scheme as Scheme,
@@ -46,21 +45,21 @@ if TYPE_CHECKING:
         sign_many as sign_many,
     )
     from shingling.sketch.idf import Idf as Idf
-    from shingling.store import (
+    from shingling.store.model import (
         Group as Group,
         IndexShape as IndexShape,
         Match as Match,
         Page as Page,
         Review as Review,
-        Run as Run,
-        RunRecord as RunRecord,
         SplitText as SplitText,
         Status as Status,
-        Store as Store,
         StoredPage as StoredPage,
         StoreStatus as StoreStatus,
         Verdict as Verdict,
     )
+    from shingling.store.run_records import RunRecord as RunRecord
+    from shingling.store.runs import Run as Run
+    from shingling.store.store import Store as Store
     from shingling.text import (
         Canonicaliser as Canonicaliser,
         PreparedText as PreparedText,
@@ -72,44 +71,44 @@ _MODULE_OF = {
     "Canonicaliser": "text",
     "Change": "admin.rebuild",
     "Changes": "admin.rebuild",
-    "Comparison": "similarity",
+    "Comparison": "similarity.comparison",
     "DedupPipeline": "plugin.pipeline",
-    "DocumentFrequencies": "similarity",
+    "DocumentFrequencies": "similarity.cosines",
     "DuplicatePage": "plugin.report",
     "Extracted": "extraction.extractors",
     "FetchMiddleware": "fetching.middleware",
     "Findings": "admin.check",
-    "Group": "store",
+    "Group": "store.model",
     "Idf": "sketch.idf",
-    "IndexShape": "store",
-    "Match": "store",
+    "IndexShape": "store.model",
+    "Match": "store.model",
     "NotingMiddleware": "fetching.noting",
-    "Page": "store",
+    "Page": "store.model",
     "PreparedText": "text",
     "Reason": "rules.reasons",
     "RepeatedPage": "fetching.repeated",
-    "Review": "store",
+    "Review": "store.model",
     "Rules": "rules.rules",
-    "Run": "store",
-    "RunRecord": "store",
+    "Run": "store.runs",
+    "RunRecord": "store.run_records",
     "Scheme": "sketch",
     "ShinglingError": "errors",
     "Signature": "sketch",
     "SimhashFeatures": "sketch",
-    "SplitText": "store",
-    "Status": "store",
+    "SplitText": "store.model",
+    "Status": "store.model",
     "SourceMiddleware": "plugin.middleware",
     "SourcePipeline": "plugin.middleware",
-    "Store": "store",
+    "Store": "store.store",
     "StoreAdmin": "admin.store_admin",
-    "StoreStatus": "store",
-    "StoredPage": "store",
-    "Verdict": "store",
-    "Weighting": "similarity",
+    "StoreStatus": "store.model",
+    "StoredPage": "store.model",
+    "Verdict": "store.model",
+    "Weighting": "similarity.cosines",
     "canonical_words": "text",
-    "compare": "similarity",
+    "compare": "similarity.comparison",
     "extract": "extraction.main_text",
-    "shingles": "similarity",
+    "shingles": "similarity.classic",
     "sign": "sketch",
     "sign_many": "sketch",
 }

@@ -29,7 +29,7 @@ from shingling import Scheme, canonical_words
 from shingling.extraction.extractors import BUILT_IN
 from shingling.extraction.pages import Fetched, PageExtractor
 from shingling.rules import DEFAULT_THRESHOLD
-from shingling.store import safe_url
+from shingling.store.urls import safe_url
 from shingling.text import unpack
 from tests.support.crawls import run_scrapy
 from tests.support.invariants import verify

@@ -24,9 +24,9 @@ from shingling.extraction.pool import ExtractionPool
 from shingling.files.json_values import number_or_time
 from shingling.rules.own_fields import OwnFields
 from shingling.sketch import Signature
-from shingling.store import Page, Store
 from shingling.store.ids import BadRowError, id_of
-from shingling.store.model import FIRST_SECOND, LAST_SECOND
+from shingling.store.model import FIRST_SECOND, LAST_SECOND, Page
+from shingling.store.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator
@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from shingling.plugin.settings import DedupSettings
     from shingling.rules.rules import Rules
     from shingling.sketch import Scheme
-    from shingling.store import Run, Verdict
+    from shingling.store.model import Verdict
+    from shingling.store.runs import Run
     from shingling.store.session import Session
 
 _PAGES_PER_TRANSACTION = 256

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from shingling.rules.rules import Rules
     from shingling.sketch import Scheme
-    from shingling.store import Index
+    from shingling.store.index import Index
 
 _RUN = _RULES = 1  # their numbers in an export that `records_of` makes
 

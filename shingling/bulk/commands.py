@@ -27,7 +27,7 @@ _TABS = dict.fromkeys(("tab", "\\t"), "\t")
 def _bulk(options: CommandOptions) -> int:
     options.settings.scheme.canonical.require_packs()
     from shingling.bulk import deduplicate
-    from shingling.store import Store
+    from shingling.store.store import Store
 
     chosen = options_of(options)
     with ExitStack() as stack:

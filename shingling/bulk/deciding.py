@@ -24,8 +24,8 @@ from shingling.bulk.signed_rows import (
     OrderedRows,
 )
 from shingling.rules import METHODS
-from shingling.similarity import overlap, unless_forged
 from shingling.similarity.match_rule import MatchRule
+from shingling.similarity.measures import overlap, unless_forged
 from shingling.sketch import fingerprint_set
 from shingling.sketch.banding import Banding
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from shingling.arrays import Fingerprints, Flags, Hashes, Integers, Numbers, Records
     from shingling.bulk.options import Options
     from shingling.bulk.signed_rows import SignedRows
-    from shingling.similarity import Overlap
+    from shingling.similarity.measures import Overlap
 
 _FINGERPRINTS_BYTES = 1 << 26  # remembered
 _HIGH_HALF = np.uint64(0xFFFFFFFF << 32)  # of a key

@@ -20,7 +20,7 @@ from shingling.console.files import LEFT_OVER, written_whole
 from shingling.errors import BulkError
 from shingling.files.json_values import to_json
 from shingling.rules import METHODS
-from shingling.store import Index
+from shingling.store.index import Index
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

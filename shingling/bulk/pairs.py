@@ -17,7 +17,8 @@ import numpy as np
 from shingling.rules import METHODS
 from shingling.similarity.match_rule import MAX_CANDIDATES_MEASURED
 from shingling.sketch import FUNCTIONS
-from shingling.store import MAX_PAGES_PER_KEY, Index
+from shingling.store.backends.base import MAX_PAGES_PER_KEY
+from shingling.store.index import Index
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
 
     from shingling.arrays import Flags, Floats, Hashes, Integers, Numbers
     from shingling.bulk.options import Options
-    from shingling.similarity import Overlap
     from shingling.similarity.match_rule import MatchRule
+    from shingling.similarity.measures import Overlap
     from shingling.sketch import Banding, Halves
 
     Find: TypeAlias = Callable[[Flags, Flags, int], "tuple[Pairs, Flags]"]

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from shingling.arrays import Records
     from shingling.bulk.inputs.sources import Source
-    from shingling.store import Store
+    from shingling.store.store import Store
 
 _Rows = TypeVar("_Rows")
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from shingling.arrays import Flags, Records
     from shingling.bulk.options import Options
     from shingling.bulk.signed_rows import SignedRows
-    from shingling.store import Index
+    from shingling.store.index import Index
     from shingling.store.session import Session
 
 STORE_FILE = "store.jsonl"

@@ -24,7 +24,8 @@ from shingling.console.output import (
 )
 from shingling.errors import ShinglingError, message_line, printable
 from shingling.rules import MAX_FILE_BYTES, MEASURES, UNIQUE_FROM, UNIQUENESS
-from shingling.similarity import Collection, Document, DocumentFrequencies
+from shingling.similarity.collection import Collection, Document
+from shingling.similarity.cosines import DocumentFrequencies
 from shingling.sketch.idf import Idf
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from shingling.arrays import Fingerprints
     from shingling.cli.texts import FileText
     from shingling.console.options import CommandOptions
-    from shingling.similarity import Weighting
+    from shingling.similarity.cosines import Weighting
     from shingling.sketch import Scheme
 
 MAX_DOCUMENTS = 5_000

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rich.text import Text
 
 from shingling.console.output import print_lines, terminal
-from shingling.similarity import word_diff, written_words
+from shingling.similarity.diff import word_diff, written_words
 from shingling.sketch import sign
 from shingling.store.decided import PairMeasures, pair_decision
 from shingling.text import plain_line
@@ -16,10 +16,12 @@ from shingling.text import plain_line
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from shingling.similarity import Change, Overlap
+    from shingling.similarity.diff import Change
+    from shingling.similarity.measures import Overlap
     from shingling.sketch import Scheme
-    from shingling.store import SplitText, Store, StoredPage
     from shingling.store.decided import PairDecision
+    from shingling.store.model import SplitText, StoredPage
+    from shingling.store.store import Store
 
 _CONTEXT_WORDS = 8  # shown around what differs
 _MAX_BLOCKS_SHOWN = 10  # of those left out, of each page

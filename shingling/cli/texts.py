@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
-    from shingling.store import Store, StoredPage
+    from shingling.store.model import StoredPage
+    from shingling.store.store import Store
 
 TEXT_FIELDS = ("text", "content", "body", "article", "html")
 """Fields of a JSON object that hold its text, the first that it has."""

@@ -12,8 +12,8 @@ from shingling.rules import METHODS, Keys
 if TYPE_CHECKING:
     from shingling.console.options import CommandOptions
     from shingling.rules.rules import Rules
-    from shingling.store import Store
     from shingling.store.session import Session
+    from shingling.store.store import Store
 
 
 def chosen_url(options: CommandOptions) -> str:
@@ -24,7 +24,7 @@ def chosen_url(options: CommandOptions) -> str:
     """
     if not options.store:
         return options.settings.store_url
-    from shingling.store import is_file_name, url_of_file
+    from shingling.store.backends import is_file_name, url_of_file
 
     return (url_of_file if is_file_name(options.store) else store_url)(options.store)
 
@@ -35,7 +35,7 @@ def open_store(options: CommandOptions) -> Store:
     Raises:
         StoreError: it does not exist, or cannot be opened.
     """
-    from shingling.store import Store
+    from shingling.store.store import Store
 
     return Store(open_session(options))
 

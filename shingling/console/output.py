@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from shingling.console.options import CommandOptions
-    from shingling.store import StoredPage
+    from shingling.store.model import StoredPage
 
 _T = TypeVar("_T")
 

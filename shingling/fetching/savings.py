@@ -11,7 +11,7 @@ from shingling.fetching.learning import UrlLearner
 from shingling.fetching.learning.evidence import path_to
 from shingling.fetching.stored_rules import read_rules
 from shingling.proportions import Proportion
-from shingling.store import Store
+from shingling.store.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

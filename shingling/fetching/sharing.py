@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from shingling.plugin.items.extracting import DocumentExtractor
     from shingling.plugin.items.store_thread import StoreThread
     from shingling.plugin.settings import DedupSettings
-    from shingling.store import Verdict
+    from shingling.store.model import Verdict
     from shingling.store.session import Session
 
     Opened = tuple[DocumentExtractor, StoreThread]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from shingling.plugin.settings import DedupSettings
-    from shingling.store import Verdict
+    from shingling.store.model import Verdict
 
 logger = logging.getLogger(__name__)
 

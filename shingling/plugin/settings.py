@@ -114,7 +114,7 @@ class DedupSettings:
         """URL of the store, as it may be logged."""
         if _PLAIN_SQLITE.fullmatch(self.store_url):
             return self.store_url
-        from shingling.store import shown_url
+        from shingling.store.backends import shown_url
 
         return shown_url(self.store_url)
 
@@ -309,7 +309,7 @@ def store_url(value: Any) -> str:
         made = f"sqlite:///{project_folder() / plain[1]}"
         if _PLAIN_SQLITE.fullmatch(made):
             return made
-    from shingling.store import file_of, is_file_name, parse_url
+    from shingling.store.backends import file_of, is_file_name, parse_url
 
     if is_file_name(value):
         raise StoreError(f"a file is written sqlite:///{value}")

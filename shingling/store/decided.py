@@ -14,7 +14,7 @@ from shingling.rules.reasons import Reason
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from shingling.similarity import Overlap
+    from shingling.similarity.measures import Overlap
     from shingling.sketch import Scheme, Signature
     from shingling.store.model import Match, SplitText, StoredPage
 
@@ -229,7 +229,7 @@ class PairMeasures(NamedTuple):
     ) -> PairMeasures:
         """Measure two texts, and estimate by their signatures."""
         # To say what decided, nothing is measured.
-        from shingling.similarity import distance, estimate, overlap
+        from shingling.similarity.measures import distance, estimate, overlap
         from shingling.sketch import fingerprint_set
 
         both = [one for one in (a, b) if one is not None]
@@ -254,7 +254,7 @@ class PairMeasures(NamedTuple):
     @property
     def standard_error(self) -> float:
         """Standard error of the estimate."""
-        from shingling.similarity import standard_error
+        from shingling.similarity.measures import standard_error
 
         return standard_error(self.estimate if self.whole is None else self.whole.resemblance)
 

@@ -11,7 +11,7 @@ from sqlalchemy import or_, select, text
 
 from shingling.errors import StoreError
 from shingling.rules import MAX_SIMHASH_DISTANCE, UNIQUENESS
-from shingling.similarity import (
+from shingling.similarity.measures import (
     Counts,
     distance as simhash_distance,
     estimated_containment,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Select
 
     from shingling.arrays import Integers
-    from shingling.similarity import Overlap
+    from shingling.similarity.measures import Overlap
     from shingling.sketch import Scheme
     from shingling.store.model import StoredPage
     from shingling.store.session import Session

@@ -307,7 +307,7 @@ class Store:
         """
         if page.reason != Reason.OWN_TEXT or page.compared_with is None:
             return page
-        from shingling.similarity import own_passage  # whoever looks hardly ever needs it
+        from shingling.similarity.own_text import own_passage
 
         others = (one for one in self._of_urls([page.compared_with]) if one.scope == page.scope)
         texts = [split.lines for one in (page, *others) if (split := self.split_text(one))]

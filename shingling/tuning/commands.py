@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from shingling.console.options import CommandOptions
     from shingling.rules.rules import Rules
     from shingling.sketch import Scheme
-    from shingling.store import Store
+    from shingling.store.store import Store
     from shingling.tuning.pairs import LabelledPair
     from shingling.tuning.report import Report, Result
 

@@ -20,7 +20,7 @@ from shingling.text import canonical_words, clean, plain_line
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from shingling.store import Store
+    from shingling.store.store import Store
 
 MAX_REVIEWS_READ = 1000
 """Reviews that are taken, the newest ones."""

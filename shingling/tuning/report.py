@@ -13,7 +13,7 @@ import numpy as np
 from shingling.errors import TuningError
 from shingling.proportions import Proportion
 from shingling.rules import DEFAULT_METHOD
-from shingling.similarity import overlap
+from shingling.similarity.measures import overlap
 from shingling.sketch import fingerprint_set_of_words
 from shingling.tuning.evaluation import (
     THRESHOLDS,

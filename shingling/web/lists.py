@@ -9,10 +9,10 @@ from sqlalchemy import text
 
 from shingling.admin.reviews import reviews_of
 from shingling.console.options import one_of, time
-from shingling.store import Store
 from shingling.store.listing import TEXT_OF_PAGE, word_conditions
 from shingling.store.model import DAY, from_seconds
 from shingling.store.queries import stored_pages
+from shingling.store.store import Store
 from shingling.store.urls import pasted_site
 from shingling.web.pairs import stored_page
 from shingling.web.requests import (

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from sqlalchemy import text
 
 from shingling.rules.reasons import Reason
-from shingling.store import Store
 from shingling.store.listing import list_pages
 from shingling.store.model import DAY, from_seconds
 from shingling.store.run_records import list_runs
+from shingling.store.store import Store
 from shingling.web.lists import group_filter, groups, least_alike
 from shingling.web.pages import runs_as_rows
 

@@ -9,12 +9,12 @@ from sqlalchemy import text
 
 from shingling.console.options import one_of, time
 from shingling.rules.reasons import Reason
-from shingling.similarity import word_diff
-from shingling.store import STATUSES, Store
+from shingling.similarity.diff import word_diff
 from shingling.store.decided import page_beside
 from shingling.store.listing import PageFilter, list_pages
-from shingling.store.model import DAY
+from shingling.store.model import DAY, STATUSES
 from shingling.store.run_records import list_runs
+from shingling.store.store import Store
 from shingling.store.verdicts import CHANGES, previous_run, verdict_counts
 from shingling.web.requests import (
     RequestError,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from shingling.store import RunRecord
+    from shingling.store.run_records import RunRecord
     from shingling.store.session import Session
     from shingling.web.requests import Fields, Values
 

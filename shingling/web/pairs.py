@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shingling.admin.reviews import reviews_of
 from shingling.rules.reasons import KEEPING, REJECTING
-from shingling.similarity import word_diff, written_words
-from shingling.store import Store
+from shingling.similarity.diff import word_diff, written_words
 from shingling.store.decided import (
     PairMeasures,
     Step,
@@ -16,16 +15,17 @@ from shingling.store.decided import (
     pair_decision,
     why,
 )
+from shingling.store.store import Store
 from shingling.web.requests import RequestError
 from shingling.web.shown import cut, link
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from shingling.similarity import Change
+    from shingling.similarity.diff import Change
     from shingling.sketch import Scheme
-    from shingling.store import Review, SplitText, StoredPage
     from shingling.store.decided import PairDecision
+    from shingling.store.model import Review, SplitText, StoredPage
     from shingling.store.session import Session
 
 MIN_WORDS_OF_SHARED_ROW = 25  # shorter passages stay in the row of what differs around them

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from shingling.admin.reviews import Reviewed
-    from shingling.store import Review
+    from shingling.store.model import Review
     from shingling.store.session import Session
     from shingling.web.requests import Fields
 

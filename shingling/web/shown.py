@@ -10,8 +10,8 @@ from urllib.parse import urlencode
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from shingling.console.output import counted
-from shingling.store import STATUSES
 from shingling.store.decided import reason_said, why
+from shingling.store.model import STATUSES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -10,7 +10,7 @@ from shingling.admin.rebuild import Compared, compare_rules
 from shingling.console.options import share
 from shingling.errors import SchemeError, ShinglingError, TuningError
 from shingling.rules import METHODS
-from shingling.store import Store
+from shingling.store.store import Store
 from shingling.tuning.advice import Advice, advise
 from shingling.tuning.evaluation import THRESHOLDS, quality
 from shingling.tuning.pairs import reviewed_pairs

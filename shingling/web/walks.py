@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
-from shingling.store import Store
+from shingling.store.store import Store
 from shingling.web.shown import link
 
 if TYPE_CHECKING:

@@ -16,7 +16,8 @@ from shingling.admin.reviews import merge_reviews
 from shingling.admin.transfer import export, restore
 from shingling.errors import RecordError
 from shingling.sketch import Banding
-from shingling.store import Index, indexing
+from shingling.store import indexing
+from shingling.store.index import Index
 from tests.support.invariants import ending, groups_of, text, verify, words
 from tests.support.stores import (
     ENDINGS,

@@ -11,7 +11,7 @@ from sqlalchemy import make_url
 
 from shingling import Page, Rules, Signature, Store, sign
 from shingling.errors import StoreError
-from shingling.similarity import estimate
+from shingling.similarity.measures import estimate
 from shingling.store.known import page_by_url, pages_by_body
 from tests.support.invariants import containment, ending, entries_of, jaccard, text, words
 from tests.support.stores import is_postgres, rows_of, session_of, url_of
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from shingling.store import StoredPage
+    from shingling.store.model import StoredPage
 
 
 BASE = words("base")

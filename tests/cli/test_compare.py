@@ -12,14 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from shingling import Page, Store, shingles
-from shingling.similarity import (
-    Counts,
-    DocumentFrequencies,
-    Weighting,
-    cosine,
-    measure_sets,
-    overlap,
-)
+from shingling.similarity.cosines import DocumentFrequencies, Weighting, cosine
+from shingling.similarity.measures import Counts, measure_sets, overlap
 from shingling.sketch import fingerprint_set, word_hashes
 from shingling.sketch.idf import Idf
 from shingling.text import canonical_words

@@ -36,7 +36,7 @@ from shingling.fetching.requests import (
 from shingling.fetching.savings import read_savings
 from shingling.fetching.waiting import FormsUnderWay
 from shingling.rules.reasons import KEEPING, Reason
-from shingling.store import Verdict
+from shingling.store.model import Verdict
 from shingling.store.session import Session
 from tests.support.crawls import Project, stats
 from tests.support.pages import article, html

@@ -22,9 +22,12 @@ from shingling.extraction.pages import Fetched, PageExtractor
 from shingling.plugin.items.documents import choose_document, is_same_page
 from shingling.plugin.middleware import Source
 from shingling.plugin.settings import DedupSettings
-from shingling.similarity import own_passage, word_diff
+from shingling.similarity.diff import word_diff
+from shingling.similarity.own_text import own_passage
 from shingling.sketch import exact_hash, shingle_text
-from shingling.store import Page, Store, safe_url, site_of
+from shingling.store.model import Page
+from shingling.store.store import Store
+from shingling.store.urls import safe_url, site_of
 from shingling.text import (
     Canonicaliser,
     bounded,

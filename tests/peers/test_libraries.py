@@ -12,7 +12,7 @@ import pytest
 from shingling import DocumentFrequencies, Rules, Scheme, Weighting, compare, extract, sign
 from shingling.bulk import Options, deduplicate
 from shingling.rules import WEIGHTINGS
-from shingling.similarity import cosine
+from shingling.similarity.cosines import cosine
 from shingling.sketch import SimhashFeatures, word_hashes
 from shingling.sketch.idf import Idf
 from shingling.sketch.simhash import feature_hashes

@@ -22,7 +22,7 @@ from scrapy.settings import Settings
 from shingling import Addon
 from shingling.plugin.items.store_thread import StoreThread
 from shingling.plugin.settings import DedupSettings
-from shingling.store import Page
+from shingling.store.model import Page
 
 settings = Settings({"DEDUP_STORE_URL": "sqlite://"})
 Addon().update_settings(settings)

@@ -19,17 +19,11 @@ from hypothesis import given, settings, strategies as st
 from shingling import Scheme, compare, shingles
 from shingling.errors import SchemeError
 from shingling.rules import MIN_WORDS_FOR_SIMHASH
-from shingling.similarity import (
-    Change,
-    DocumentFrequencies,
-    Weighting,
-    classic_overlap,
-    cosine,
-    equal_supershingles,
-    word_diff,
-)
+from shingling.similarity.classic import classic_overlap
 from shingling.similarity.common_runs import align, longest_common_run
-from shingling.similarity.diff import _sentences
+from shingling.similarity.cosines import DocumentFrequencies, Weighting, cosine
+from shingling.similarity.diff import Change, _sentences, word_diff
+from shingling.similarity.measures import equal_supershingles
 from shingling.sketch import SimhashFeatures
 from shingling.sketch.idf import Idf
 from shingling.sketch.minhash import minima

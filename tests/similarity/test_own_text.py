@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shingling.similarity import OwnPassage, own_lines, own_passage
+from shingling.similarity.own_text import OwnPassage, own_lines, own_passage
 from shingling.text import LINK_MARK
 from tests.support.invariants import text, words
 

@@ -13,9 +13,8 @@ from hypothesis import example, given, settings, strategies as st
 
 from shingling import Rules, Scheme, canonical_words, compare, sign
 from shingling.errors import SchemeError
-from shingling.similarity import estimate
 from shingling.similarity.match_rule import MAX_CANDIDATES_MEASURED, MatchRule
-from shingling.similarity.measures import ranked
+from shingling.similarity.measures import estimate, ranked
 from shingling.sketch import FAMILIES
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from hypothesis import given, strategies as st
 
 from shingling import Scheme, sign
 from shingling.errors import SchemeError
-from shingling.similarity import estimate
+from shingling.similarity.measures import estimate
 from shingling.sketch import (
     FUNCTIONS,
     SimhashFeatures,

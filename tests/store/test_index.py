@@ -15,7 +15,7 @@ import shingling.store.decide.check
 import shingling.store.similar
 from shingling import Page, Rules, Scheme, Signature, Store, sign
 from shingling.sketch import Halves
-from shingling.store import MAX_PAGES_PER_KEY
+from shingling.store.backends.base import MAX_PAGES_PER_KEY
 from shingling.store.decide.meet import meet
 from shingling.store.decide.write import write_batch
 from shingling.store.schema.tables import LIVE

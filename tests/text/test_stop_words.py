@@ -10,7 +10,8 @@ from hypothesis import given, strategies as st
 from shingling import canonical_words
 from shingling.errors import SchemeError
 from shingling.sketch import Scheme, SimhashFeatures, sign
-from shingling.store import Page, Store
+from shingling.store.model import Page
+from shingling.store.store import Store
 from shingling.text import Canonicaliser
 from shingling.text.canonical import WordsLeft
 from shingling.text.languages import function_words, packs, read_lines

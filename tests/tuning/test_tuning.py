@@ -18,7 +18,8 @@ from shingling.errors import SchemeError, TuningError
 from shingling.rules.rules import Rules
 from shingling.sketch import Scheme
 from shingling.sketch.idf import Idf
-from shingling.store import Page, Store
+from shingling.store.model import Page
+from shingling.store.store import Store
 from shingling.tuning.commands import tune
 from shingling.tuning.pairs import LabelledPair, read_pairs
 from shingling.tuning.report import Report, tune_on

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from shingling.admin.rebuild import Changes
     from shingling.console.options import CommandOptions
     from shingling.rules.rules import Rules
-    from shingling.store import Index, IndexShape
+    from shingling.store.index import Index
+    from shingling.store.model import IndexShape
     from shingling.store.session import Session
 
 
@@ -44,7 +45,7 @@ def _rebuild(options: CommandOptions) -> int:
 
 
 def _decide_again(options: CommandOptions, session: Session) -> int:
-    from shingling.store import Store
+    from shingling.store.store import Store
 
     asks = sys.stdin.isatty() and not options.dry_run
     if asks and not confirmed(options, "Decide all pages of the store again?"):
@@ -61,7 +62,7 @@ def _decide_again(options: CommandOptions, session: Session) -> int:
 
 
 def _index_again(options: CommandOptions, session: Session) -> int:
-    from shingling.store import Store
+    from shingling.store.store import Store
 
     rules = _rules_to_index_for(options, session.index)
     with _progress("indexing") as progress:

@@ -161,7 +161,7 @@ def _print_restored(options: CommandOptions, restored: Counter[str]) -> int:
 
 
 def _print_counts(options: CommandOptions, imported: Imported) -> int:
-    from shingling.store import STATUSES
+    from shingling.store.model import STATUSES
 
     counts, bad, problems = imported.counts, imported.bad, imported.problems
     pages = counts.total()

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from shingling.console.options import CommandOptions
-    from shingling.store import Review
     from shingling.store.forgetting import Chosen
+    from shingling.store.model import Review
 
 
 def _review(options: CommandOptions) -> int:
@@ -51,7 +51,7 @@ def _review(options: CommandOptions) -> int:
         raise UsageError("--note goes with --same or --different")
     if not reviewing:
         return _list_reviews(options)
-    from shingling.store import Store
+    from shingling.store.store import Store
 
     a, b = options.url
     with open_session(options) as session:
@@ -78,7 +78,7 @@ def _review(options: CommandOptions) -> int:
 
 
 def _list_reviews(options: CommandOptions) -> int:
-    from shingling.store import Review
+    from shingling.store.model import Review
 
     with open_store(options) as store:
         reviews = store.admin.reviews(options.url[0] if options.url else None)

@@ -16,8 +16,8 @@ from pyspark.sql import DataFrame, functions as f
 
 from shingling.bulk.pairs import KeyJoin, Pairs, decide, keys_of
 from shingling.bulk.spark.batches import collected, frame_of, of_columns, of_rows
-from shingling.similarity import overlap, unless_forged
 from shingling.similarity.match_rule import MatchRule
+from shingling.similarity.measures import overlap, unless_forged
 from shingling.sketch import FUNCTIONS, fingerprint_set
 from shingling.sketch.banding import Banding
 from shingling.text import clean

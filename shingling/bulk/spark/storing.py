@@ -18,7 +18,7 @@ from shingling.bulk.spark.batches import of_rows
 from shingling.bulk.spark.work import exists
 from shingling.bulk.storing import STORE_FILE, STORE_FOLDER
 from shingling.errors import BulkError
-from shingling.store import Index
+from shingling.store.index import Index
 from shingling.store.schema.rows import SIGNED
 from shingling.text import clean, plain_line
 

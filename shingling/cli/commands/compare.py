@@ -23,9 +23,9 @@ from shingling.rules import (
 if TYPE_CHECKING:
     from shingling.cli.explain import Explained
     from shingling.console.options import CommandOptions
-    from shingling.similarity import Weighting
+    from shingling.similarity.cosines import Weighting
     from shingling.sketch import Scheme
-    from shingling.store import SplitText, StoredPage
+    from shingling.store.model import SplitText, StoredPage
 
 _MAX_SHINGLE_SIZE = 100
 _ONLY_FOR_TWO = ("diff", "explain", "hash")
@@ -59,7 +59,9 @@ def _compare_all(options: CommandOptions) -> int:
 
 def _compare(options: CommandOptions) -> int:
     from shingling.cli.explain import print_diff
-    from shingling.similarity import Weighting, compare, word_diff
+    from shingling.similarity.comparison import compare
+    from shingling.similarity.cosines import Weighting
+    from shingling.similarity.diff import word_diff
 
     if options.what == ["-", "-"]:
         raise UsageError("only one of the two can be standard input")
@@ -115,7 +117,7 @@ def _compare(options: CommandOptions) -> int:
 
 def _compare_checksums(a: _Compared, b: _Compared, scheme: Scheme, options: CommandOptions) -> int:
     """Print what two lists of checksums have in common; with --json the lists as well."""
-    from shingling.similarity import classic_overlap, shingles
+    from shingling.similarity.classic import classic_overlap, shingles
 
     words = [scheme.canonical.words(one.split.whole) for one in (a, b)]
     size, step = scheme.shingle_size, options.step or 1
@@ -142,7 +144,7 @@ def _compare_checksums(a: _Compared, b: _Compared, scheme: Scheme, options: Comm
 
 def _chosen(scheme: Scheme, options: CommandOptions) -> tuple[Scheme, Weighting]:
     """Scheme and weights with what the options change."""
-    from shingling.similarity import Weighting
+    from shingling.similarity.cosines import Weighting
 
     if options.size:
         scheme = replace(scheme, shingle_size=options.size)
@@ -170,7 +172,7 @@ class _Compared(NamedTuple):
 
 def _compared(what: str, options: CommandOptions) -> _Compared:
     from shingling.cli.texts import stored_page, text_of_file
-    from shingling.store import SplitText
+    from shingling.store.model import SplitText
 
     file = text_of_file(what, options.text_field)
     if file is not None:

@@ -40,7 +40,9 @@ if TYPE_CHECKING:
     from shingling.cli.explain import Explained
     from shingling.console.options import CommandOptions
     from shingling.sketch import Scheme
-    from shingling.store import Group, RunRecord, SplitText, Store, StoredPage, StoreStatus
+    from shingling.store.model import Group, SplitText, StoredPage, StoreStatus
+    from shingling.store.run_records import RunRecord
+    from shingling.store.store import Store
 
 _RUNS_SHOWN = 5
 _SAID = ("run", "spider", "started", "verdict", "reason", "resemblance", "original")
@@ -59,7 +61,7 @@ def _status(options: CommandOptions) -> int:
 
 
 def _print_status(status: StoreStatus) -> None:
-    from shingling.store import MAX_PAGES_PER_KEY
+    from shingling.store.backends.base import MAX_PAGES_PER_KEY
 
     *before, extractor = status.extractors or ("",)
     if before:
@@ -86,7 +88,7 @@ def _print_status(status: StoreStatus) -> None:
 
 
 def _print_runs(runs: list[RunRecord]) -> None:
-    from shingling.store import STATUSES
+    from shingling.store.model import STATUSES
 
     print_table(
         ["run", "spider", "started", "outcome", "verdicts"],
@@ -124,7 +126,7 @@ def _list(options: CommandOptions) -> int:
     options.limit = options.limit or (MAX_WHOLE_NUMBER if is_data else DEFAULT_LIMIT)
     if options.change is not None and options.run is None:
         raise UsageError("--change is of a run: name it by --run")
-    from shingling.store import StoredPage
+    from shingling.store.model import StoredPage
 
     with open_store(options) as store:
         found = list(
@@ -242,7 +244,7 @@ def _cell(name: str, value: Any) -> str:
 
 
 def _groups(options: CommandOptions) -> int:
-    from shingling.store import Group
+    from shingling.store.model import Group
 
     with open_store(options) as store:
         found = list(store.groups(options.limit + 1, site=options.site))

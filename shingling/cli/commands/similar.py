@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from shingling.console.options import CommandOptions
-    from shingling.store import Match, Store, StoredPage
+    from shingling.store.model import Match, StoredPage
+    from shingling.store.store import Store
 
 _DEFAULT_THRESHOLD = 0.5
 

@@ -18,7 +18,7 @@ from shingling.plugin.items.store_thread import StoreThread
 from shingling.plugin.middleware import BacklogMiddleware, SourceMiddleware, is_parse_command
 from shingling.plugin.waiting import SharedTasks, detached_task, ends_within
 from shingling.rules.reasons import Reason
-from shingling.store import Verdict
+from shingling.store.model import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable

@@ -23,7 +23,8 @@ from shingling.plugin.middleware import close_spider
 from shingling.plugin.report import DuplicatePage, UnchangedPage
 from shingling.plugin.waiting import ends_within
 from shingling.rules.reasons import Reason
-from shingling.store import Verdict, safe_url
+from shingling.store.model import Verdict
+from shingling.store.urls import safe_url
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

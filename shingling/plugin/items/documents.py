@@ -35,7 +35,7 @@ from itemadapter import ItemAdapter
 
 from shingling.rules.reasons import Reason
 from shingling.rules.values import own_fields
-from shingling.similarity import overlap
+from shingling.similarity.measures import overlap
 from shingling.sketch import fingerprint_set
 from shingling.store.urls import MAX_URL_CHARS, safe_url
 from shingling.text import bounded, title_key

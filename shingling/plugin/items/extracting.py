@@ -26,8 +26,9 @@ from shingling.plugin.items.documents import (
 from shingling.plugin.waiting import SharedTasks
 from shingling.rules import DEFAULT_EXTRACTOR
 from shingling.rules.reasons import Reason
-from shingling.store import Page, safe_url
 from shingling.store.known import page_by_url, pages_by_body
+from shingling.store.model import Page
+from shingling.store.urls import safe_url
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
     from shingling.plugin.settings import DedupSettings
     from shingling.sketch import Scheme
-    from shingling.store import Index, Page, Run, Verdict
+    from shingling.store.index import Index
+    from shingling.store.model import Page, Verdict
+    from shingling.store.runs import Run
 
     _Waiting = tuple[Page, asyncio.Future[Verdict]]
 

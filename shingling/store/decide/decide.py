@@ -15,8 +15,8 @@ import numpy as np
 
 from shingling.rules import METHODS
 from shingling.rules.reasons import Reason
-from shingling.similarity import distance as simhash_distance, nearest
 from shingling.similarity.match_rule import MAX_CANDIDATES_MEASURED, MatchRule
+from shingling.similarity.measures import distance as simhash_distance, nearest
 from shingling.store.decide.pair import Pair
 from shingling.store.decide.read import Ignored
 from shingling.store.decide.titles import different_document_reason
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
     from shingling.rules.rules import Rules
-    from shingling.similarity import OwnPassage
+    from shingling.similarity.own_text import OwnPassage
     from shingling.store.decide.read import Candidate, PageState
     from shingling.store.decide.texts import Similarity, Texts
     from shingling.store.index import Signed

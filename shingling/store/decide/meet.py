@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shingling.rules.reasons import Reason
-from shingling.similarity import nearest
+from shingling.similarity.measures import nearest
 from shingling.store.decide.apply import apply, verdict_on
 from shingling.store.decide.decide import decide, decide_by_review
 from shingling.store.decide.pair import Pair

@@ -16,7 +16,7 @@ from shingling.text import (
 )
 
 if TYPE_CHECKING:
-    from shingling.similarity import OwnPassage
+    from shingling.similarity.own_text import OwnPassage
     from shingling.store.decide.texts import Similarity, Texts
     from shingling.store.schema.rows import Row
 
@@ -107,7 +107,7 @@ class Pair:
     @property
     def is_all_said(self) -> bool:
         """Whether the other one has every line of the page, and its headline as a line."""
-        from shingling.similarity import own_lines  # a crawl without near-duplicates needs none
+        from shingling.similarity.own_text import own_lines
 
         both = self.texts.lines(self.row, self.other, 0)
         if both is None:
@@ -124,7 +124,7 @@ class Pair:
             min_words: words of its own that count.
             strict: whether any line counts.
         """
-        from shingling.similarity import own_passage  # a crawl without near-duplicates needs none
+        from shingling.similarity.own_text import own_passage
 
         row, other = self.row, self.other
         both = self.texts.lines(row, other, min_words)

@@ -7,12 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from shingling.similarity import (
-    Overlap,
-    estimated_containment,
-    overlap,
-    unless_forged,
-)
+from shingling.similarity.measures import Overlap, estimated_containment, overlap, unless_forged
 from shingling.sketch import fingerprint_set, shingle_text
 from shingling.store.index import keys_of_sample
 from shingling.store.known import read_texts

@@ -63,7 +63,7 @@ def test_the_reasons_that_are_documented_are_those_of_the_enum() -> None:
 
 def test_every_status_is_documented() -> None:
     text = read("reference/stats.md") + read("reference/items.md")
-    from shingling.store import STATUSES
+    from shingling.store.model import STATUSES
 
     for status in STATUSES:
         assert f"`dedup/{status}" in text, status

@@ -26,8 +26,7 @@ from shingling.errors import (
     StoreUnavailableError,
     StoreVersionError,
 )
-from shingling.store import parse_url
-from shingling.store.backends import BACKENDS, database_of
+from shingling.store.backends import BACKENDS, database_of, parse_url
 from shingling.store.backends.base import Database
 from shingling.store.model import DAY
 from shingling.store.schema.migrate import HEAD, alembic_config

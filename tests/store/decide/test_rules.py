@@ -14,10 +14,11 @@ import pytest
 from shingling import Page, Rules, Scheme, Signature, Store, sign
 from shingling.errors import BandingError, SettingsError
 from shingling.rules import METHODS, Keys, Method
-from shingling.similarity import equal_supershingles
+from shingling.similarity.measures import equal_supershingles
 from shingling.sketch import Banding
-from shingling.store import Index, indexing
+from shingling.store import indexing
 from shingling.store.decide.check import check_batch
+from shingling.store.index import Index
 from shingling.store.indexing import fit_index
 from tests.support.invariants import beginning, ending, entries_of, text, verify, words
 from tests.support.stores import (
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from shingling import Verdict
-    from shingling.store import IndexShape
+    from shingling.store.model import IndexShape
 
 BASE = words("base")
 A = text(BASE)

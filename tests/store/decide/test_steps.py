@@ -14,9 +14,10 @@ from hypothesis import given, strategies as st
 
 from shingling import Page, Reason, Rules, Store, sign
 from shingling.rules.reasons import KEEPING
-from shingling.similarity import estimate
-from shingling.store import decide, safe_url
+from shingling.similarity.measures import estimate
+from shingling.store import decide
 from shingling.store.decided import reason_said
+from shingling.store.urls import safe_url
 from tests.support.invariants import beginning, ending, jaccard, text, words
 from tests.support.stores import all_rows, both_databases, rows_of
 
