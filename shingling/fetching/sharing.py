@@ -12,8 +12,6 @@ from shingling.errors import ShinglingError
 from shingling.fetching.learning import UrlLearner, site_name
 from shingling.fetching.stored_rules import read_rules, save
 from shingling.fetching.waiting import MAX_WAIT_SECONDS
-from shingling.plugin.items.checking import NotStartedError
-from shingling.plugin.middleware import close_spider
 from shingling.plugin.pipeline import DedupPipeline
 from shingling.plugin.waiting import detached_task, ends_within
 
@@ -82,10 +80,8 @@ class SharedLearner:
         try:
             checker = (await pipeline.loaded()).checker
             opened = await checker.opened()
-        except (NotStartedError, ImportError, OSError) as error:
+        except (ShinglingError, ImportError, OSError) as error:
             self._log(f"Dedup cannot start, all pages are fetched: {error}")
-            if isinstance(error, NotStartedError):
-                await close_spider(self._crawler)
             return None
         checker.tell = self.tell
         return opened

@@ -30,6 +30,7 @@ class Addon:
         """
         # Nothing else is imported for a crawl that has it switched off.
         if str(settings.get("DEDUP_ENABLED", True)).lower() in _FALSE_VALUES:
+            logger.info("Dedup is switched off: DEDUP_ENABLED = False")
             return
         from shingling.plugin.middleware import (
             BacklogMiddleware,

@@ -246,8 +246,17 @@ class SourcePipeline:
 
 def is_parse_command(spider: Spider | None) -> bool:
     """Whether `scrapy parse` runs the spider: it puts a `start` of its own in its place."""
-    start = getattr(type(spider), "start", None)
-    return getattr(start, "__module__", None) == "scrapy.commands.parse"
+    return _module_of_start(spider) == "scrapy.commands.parse"
+
+
+def is_crawl(crawler: Crawler) -> bool:
+    """Whether a spider crawls, and not a command of Scrapy looks at a page: `shell`, `fetch`."""
+    module = _module_of_start(crawler.spider)
+    return crawler.crawling and not module.startswith("scrapy.commands.")
+
+
+def _module_of_start(spider: Spider | None) -> str:
+    return getattr(getattr(type(spider), "start", None), "__module__", None) or ""
 
 
 async def close_spider(crawler: Crawler) -> None:
@@ -257,11 +266,7 @@ async def close_spider(crawler: Crawler) -> None:
     come from responses. So the engine is paused, and closed when all items are through.
     """
     engine = crawler.engine
-    if engine is None:
-        return
-    while engine.spider is not None and not engine.running:  # it is just being started
-        await asyncio.sleep(_LOOK_SECONDS)
-    if engine.spider is None:
+    if engine is None or engine.spider is None:
         return
     if middleware := crawler.get_spider_middleware(SourceMiddleware):
         middleware.is_closing = True

@@ -11,9 +11,15 @@ from scrapy import signals
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import is_asyncio_available
 
-from shingling.errors import SettingsError, ShinglingError
+from shingling.errors import SettingsError, ShinglingError, StoreError
 from shingling.extraction.pool import start_worker
-from shingling.plugin.middleware import current_source, is_parse_command
+from shingling.plugin.middleware import (
+    SourceMiddleware,
+    SourcePipeline,
+    current_source,
+    is_crawl,
+    is_parse_command,
+)
 from shingling.plugin.report import Report
 from shingling.plugin.settings import DedupSettings
 from shingling.plugin.waiting import UnderWay
@@ -32,8 +38,8 @@ logger = logging.getLogger(__name__)
 class DedupPipeline:
     """Drops or tags items by the verdicts of the signature store on their documents.
 
-    Nothing is opened, started or imported for it before the first item comes, unless a room asks
-    for it (`loaded`).
+    A crawl opens the store before its first request. Commands that only look at pages do so when
+    an item comes, or a room asks for it (`loaded`).
 
     Attributes:
         before_close: is awaited when the crawl ends, while the store is still open.
@@ -67,14 +73,45 @@ class DedupPipeline:
             logger.error("%s", error)
             raise
         if not settings.enabled:
-            raise NotConfigured
+            raise NotConfigured("DEDUP_ENABLED = False")
         pipeline = cls(crawler, settings)
         crawler.signals.connect(pipeline._spider_closed, signal=signals.spider_closed)
         return pipeline
 
     async def open_spider(self) -> None:
-        """Log how the crawl is deduplicated."""
+        """Log how the crawl is deduplicated, and open the store.
+
+        Raises:
+            StoreError: it cannot be opened: Scrapy ends the crawl before the first request.
+        """
         self._report.start()
+        if not is_crawl(self._crawler):
+            return
+        self._look_for_source()
+        try:
+            decider = await self.loaded()
+            await decider.checker.opened()
+        except (ShinglingError, ImportError, OSError) as error:
+            self._decider = None
+            message = f"Dedup cannot start, nothing is fetched: {error}"
+            logger.error("%s", message, extra={"spider": self._crawler.spider})
+            raise StoreError(message) from None
+
+    def _look_for_source(self) -> None:
+        """Warn if nothing tells the pipeline which response an item came from."""
+        parts = (
+            ("SPIDER_MIDDLEWARES", SourceMiddleware, self._crawler.get_spider_middleware, 10),
+            ("ITEM_PIPELINES", SourcePipeline, self._crawler.get_item_pipeline, -1_000_000),
+        )
+        for setting, part, get, order in parts:
+            if get(part) is None:
+                name = f"shingling.{part.__name__}"
+                self._report.log_once(
+                    "unknown response",
+                    f"Dedup: {name} is missing, so items are compared only by a text of their own,"
+                    f" not by their pages. Add it to {setting}: {{{name!r}: {order}}}; or use the"
+                    " add-on, which adds all that is needed: ADDONS = {'shingling.Addon': 500}",
+                )
 
     async def process_item(self, item: Any) -> Any:
         """Drop or tag an item by the verdict on its document.
@@ -84,14 +121,8 @@ class DedupPipeline:
         """
         source = current_source()
         with self._items.one():
-            try:
-                decider = await self.loaded()
-                return await decider.decide(item, source)
-            except (ImportError, OSError) as error:  # a broken installation, no room for a thread
-                self._report.failed(error)
-                message = f"Dedup cannot start, items are kept: {error}"
-                self._report.log_once("start", message, logging.ERROR)
-                return item
+            decider = await self.loaded()
+            return await decider.decide(item, source)
 
     async def loaded(self) -> ItemDecider:
         """Load what decides items, when it is first asked for."""
@@ -124,7 +155,7 @@ class DedupPipeline:
             await self.before_close()
         if self._decider is not None:
             await self._decider.checker.close()
-        self._report.end()
+            self._report.end()
 
     async def _spider_closed(self, reason: str) -> None:
         """End the run; pipelines are not told why a crawl ends, signal handlers are."""

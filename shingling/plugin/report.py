@@ -122,11 +122,14 @@ class Report:
         decided = f"method {rules.method}"
         if METHODS[rules.method].threshold:
             decided += f", threshold {rules.threshold:g}"
-        workers = f"{settings.workers} worker processes at most" if settings.workers else "a thread"
         self._log(
             f"Dedup: store {settings.store_url_without_password}, action {settings.action},"
-            f" {decided}, pages extracted in {workers},"
-            f" {'compiled' if COMPILED else 'NumPy'} signing",
+            f" {decided}",
+        )
+        workers = f"{settings.workers} worker processes at most" if settings.workers else "a thread"
+        self._log(
+            f"Dedup: pages extracted in {workers}, {'compiled' if COMPILED else 'NumPy'} signing",
+            logging.DEBUG,
         )
         if not rules.store_text and rules.own_text != "ignore":
             self._log(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.crawls import Crawl, Crawling, Project, stats
+from tests.support.crawls import REFUSED, Crawl, Crawling, Project, stats
 from tests.support.invariants import verify
 from tests.support.pages import article, html
 from tests.support.serving import Held, serving
@@ -144,13 +144,13 @@ def test_scrapy_parse_leaves_the_index_as_it_is(project: Project, site: str) -> 
     assert rows_of(project.folder / "dedup.db", INDEX) == index
 
 
-def test_another_scheme_closes_the_spider_and_names_the_ways_out(
+def test_with_another_scheme_a_crawl_does_not_start_and_names_the_ways_out(
     project: Project, site: str
 ) -> None:
-    crawl(project, site, "/a")
+    before = crawl(project, site, "/a")
     done = project.crawl(*arguments(site, "/a", "-s", "DEDUP_SHINGLE_SIZE=4"))
-    assert done.stat("finish_reason") == "dedup_error"
-    assert {item["dedup"]["reason"] for item in done.items} <= {"error"}, "what has come is kept"
+    assert (done.status, done.items) == (REFUSED, before.items), "the feed is not touched"
+    assert "GET http" not in done.log
     [error] = lines(done, "ERROR")
     assert "made with DEDUP_SHINGLE_SIZE = 5" in error
     for way in ("set them to the former", "`scrapy dedup rebuild --scheme`", "DEDUP_STORE_URL"):

@@ -37,10 +37,6 @@ _MAX_TURN_SECONDS = 0.5  # for which a document waits for those before it, if on
 _ALWAYS_SHOWN = ("known_bodies", "time/read", "time/store", "batches")
 
 
-class NotStartedError(ShinglingError):
-    """The store cannot be opened: no document of the crawl is decided."""
-
-
 @dataclass(frozen=True)
 class Outcome:
     """The verdict on a document, the URL that it is stored under, and its text."""
@@ -55,7 +51,7 @@ class Outcome:
 
 
 class Checker:
-    """Decides documents; the first one opens the store and starts the workers.
+    """Decides documents.
 
     Args:
         crawler: whose responses they come from.
@@ -88,7 +84,7 @@ class Checker:
         """Open the store and start a worker, unless that was done.
 
         Raises:
-            NotStartedError: the store cannot be opened.
+            ShinglingError: the store cannot be opened.
         """
         if self._starting is None:
             self._starting = detached_task(self._start())
@@ -105,7 +101,6 @@ class Checker:
             again: it was decided before, but its original has been withdrawn since.
 
         Raises:
-            NotStartedError: the store cannot be opened.
             StoreError: the database failed; the document is not stored.
         """
         if again or document.kind is Kind.ITEM or response is None:
@@ -163,10 +158,10 @@ class Checker:
                 getattr(spider, "state", {}),
                 dry_run=is_parse_command(spider),
             )
-        except ShinglingError as error:
+        except ShinglingError:
             if first is not None:
                 first.end()
-            raise NotStartedError(str(error)) from error
+            raise
         self._extractor = DocumentExtractor(settings, scheme, name, self._store, first)
         return self._extractor
 

@@ -13,7 +13,7 @@ from itemadapter import ItemAdapter
 from scrapy import signals
 
 from shingling.errors import message_line, printable
-from shingling.plugin.items.checking import Checker, NotStartedError, Outcome
+from shingling.plugin.items.checking import Checker, Outcome
 from shingling.plugin.items.documents import (
     Document,
     Kind,
@@ -265,10 +265,6 @@ class ItemDecider:
     def _fail(self, error: Exception, response: Response | None) -> None:
         """Count and log an error of dedup itself, and close the crawl if that is wanted."""
         added = self._report.failed(error)
-        if isinstance(error, NotStartedError):
-            self._report.log_once("start", str(error), logging.ERROR)
-            self._close_crawl()
-            return
         logger.log(
             logging.DEBUG if added is None else logging.ERROR,
             "Dedup failed%s, the item is kept: %s%s",
@@ -277,11 +273,7 @@ class ItemDecider:
             added or "",
             extra={"spider": self._crawler.spider},
         )
-        if self._settings.on_error == "close":
-            self._close_crawl()
-
-    def _close_crawl(self) -> None:
-        if self._closing is None:
+        if self._settings.on_error == "close" and self._closing is None:
             # Not awaited: the crawl waits for this very item before it closes.
             self._closing = asyncio.create_task(close_spider(self._crawler))
 
