@@ -165,6 +165,7 @@ class DedupPipeline:
             await self._decider.checker.close_store(reason)
         except ShinglingError as error:
             logger.error("Dedup could not record the end of the run: %s", error)
-        if not is_parse_command(self._crawler.spider):
+        has_run = self._crawler.stats.get_value("dedup/batches")
+        if has_run and not is_parse_command(self._crawler.spider):
             for finish in hooks("finish_crawl"):
                 await asyncio.to_thread(finish, self._settings, self._crawler.spider)

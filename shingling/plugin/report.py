@@ -12,11 +12,12 @@ from scrapy.exceptions import DropItem
 
 from shingling.errors import PageError, StoreError, printable
 from shingling.kernel import COMPILED
+from shingling.plugin.named_fields import NamedFields
 from shingling.rules import METHODS, MIN_WORDS_FOR_SIMHASH
-from shingling.rules.reasons import KEEPING, Reason
+from shingling.rules.reasons import KEEPING, REJECTING, Reason
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from scrapy.crawler import Crawler
 
@@ -35,7 +36,6 @@ _MAX_EXAMPLES = 3
 _MAX_URL = 500  # characters shown
 _SERIES = 5  # near-duplicates of one original whose words are others in the same line
 _TAKING_PLACES = (Reason.ORIGINAL_MISSING, Reason.PREFERRED_SITE)
-_FOR_TEXT = "kept because their texts say something of their own"
 
 
 class DuplicatePage(DropItem):
@@ -95,10 +95,13 @@ class Report:
         self.began = time.time()
         self._crawler = crawler
         self._settings = settings
-        self._items = Counter[str]()  # by status, "dropped" and "error"
+        self._items = Counter[str]()  # by status, "dropped", "kept for a reason" and "error"
+        self._kept = Counter[Reason]()  # items that say more than an original, by reason
+        self._known_duplicates = 0  # unchanged items that go on
         self._skipped = Counter[Reason]()  # items by reason
         self._dropped = Counter[str]()  # items by status, or "repeated"
         self._unchanged = 0  # items that DEDUP_DROP_UNCHANGED has dropped
+        self._named_fields = NamedFields(settings)
         self._originals_missing = 0  # known duplicates that were kept because of that
         self._fields = Counter[str]()  # items by the names of fields that kept them
         # Dropped items by the names of fields in which originals on other sites say something else.
@@ -155,7 +158,7 @@ class Report:
             stats.inc_value("dedup/pieces")
         if verdict.contains is not None:
             stats.inc_value("dedup/contains")
-        if verdict.reason in _TAKING_PLACES or _says_more(verdict):
+        if verdict.reason in _TAKING_PLACES or _kept_for(verdict):
             stats.inc_value(f"dedup/{verdict.reason}")
         stats.inc_value("dedup/candidates", verdict.candidates)
         if (
@@ -179,9 +182,10 @@ class Report:
             url: of the document.
         """
         self._originals_missing += verdict.reason == Reason.ORIGINAL_MISSING
-        if _says_more(verdict):
-            self._items[str(verdict.reason)] += 1
-            if verdict.reason == Reason.OTHER_FIELDS:
+        if reason := _kept_for(verdict):
+            self._items["kept for a reason"] += 1
+            self._kept[reason] += 1
+            if reason == Reason.OTHER_FIELDS:
                 self._fields.update(verdict.fields)
             elif verdict.own_text and not self._first_kept:
                 said = _said(verdict.own_text, verdict.original or "")
@@ -190,6 +194,7 @@ class Report:
         self._items[verdict.status] += 1
         if verdict.status == "changed" and verdict.previous is None:
             self._changed.update(verdict.fields)
+        self._known_duplicates += verdict.status == "unchanged" and verdict.is_duplicate
         if verdict.status == "skipped" and verdict.reason is not None:
             self._skipped[verdict.reason] += 1
 
@@ -256,6 +261,14 @@ class Report:
             self._logged.add(about)
             self._log(message, level)
 
+    def look_at(self, names: Collection[str]) -> None:
+        """Look at the names of an item's fields: those that settings name may be mistyped."""
+        self._warn(self._named_fields.look_at(names))
+
+    def _warn(self, lines: list[str]) -> None:
+        for line in lines:
+            self._log(line, logging.WARNING)
+
     @property
     def skipped(self) -> dict[str, int]:
         """Items that were not compared, by names for the counts of the run."""
@@ -266,25 +279,31 @@ class Report:
         total = self._items.total()
         parts = [f"{self._items['dropped']} dropped{_listed(self._dropped)}"]
         parts += [f"{self._items[status]} {status}" for status in _KEPT_STATUSES]
-        kept, kept_for_text = (self._items[reason] for reason in KEEPING)
-        seldom = {
-            "duplicates kept": self._items["exact"] + self._items["near"],
-            "kept because their fields differ": kept,
-            _FOR_TEXT: kept_for_text,
-        }
-        parts += [f"{number} {what}" for what, number in seldom.items() if number]
+        if self._known_duplicates:
+            parts[2] += f" (of these, {_counted(self._known_duplicates, 'duplicate')})"
+        if duplicates := self._items["exact"] + self._items["near"]:
+            parts.append(f"{_counted(duplicates, 'duplicate')} kept")
+        if self._kept:
+            parts.append(f"{self._kept.total()} kept for a reason{_listed(self._kept)}")
         parts.append(f"{self._items['skipped']} skipped{_listed(self._skipped)}")
-        parts.append(f"{self._items['error']} errors")
-        self._log(f"Dedup: {total} items: {', '.join(parts)}")
-        if kept:
+        parts.append(_counted(self._items["error"], "error"))
+        self._log(f"Dedup: {_counted(total, 'item')}: {', '.join(parts)}")
+        if kept := self._kept[Reason.OTHER_FIELDS]:
             self._log(
-                f"Dedup: {kept} near-duplicates were kept because their fields differ:"
+                f"Dedup: {_counted(kept, 'near-duplicate')} kept because the fields differ:"
                 f" {self._fields_said(self._fields)}",
             )
-        if kept_for_text:
+        if kept := self._kept[Reason.OWN_TEXT]:
             self._log(
-                f"Dedup: {kept_for_text} near-duplicates were {_FOR_TEXT}{self._first_kept}."
-                ' To let such pages go: DEDUP_OWN_TEXT = "ignore"',
+                f"Dedup: {_counted(kept, 'near-duplicate')} kept because the text says something"
+                f" of its own{self._first_kept}. To let such pages go:"
+                ' DEDUP_OWN_TEXT = "ignore"',
+            )
+        if kept := sum(self._kept[reason] for reason in REJECTING):
+            self._log(
+                f"Dedup: {_counted(kept, 'near-duplicate')} kept because the titles tell other"
+                " pages. If the title of the page is in another field, such as headline:"
+                ' DEDUP_TITLE_FIELD = "headline"',
             )
         for (original, there), number in self._same_line.most_common(1):
             if number >= _SERIES:
@@ -306,8 +325,8 @@ class Report:
             )
         if self._originals_missing:
             self._log(
-                f"Dedup: {self._originals_missing} known duplicates were kept because their"
-                " originals were not seen in this crawl or the last one",
+                f"Dedup: {_counted(self._originals_missing, 'known duplicate')} kept because the"
+                " original was not seen in this crawl or the last one",
             )
         if what := self._dropped_too_many(total):
             advice = (
@@ -322,6 +341,7 @@ class Report:
                     f"Dedup did not compare {number} of {total} items ({reason}): {reason.advice}"
                 )
                 self._log(advice, logging.WARNING)
+        self._warn(self._named_fields.missing())
 
     def _fields_said(self, counter: Counter[str]) -> str:
         """Name fields that have kept items, with the setting by which the first says nothing."""
@@ -340,9 +360,14 @@ class Report:
         return f"{dropped} of {items} items" if is_much else ""
 
 
-def _says_more(verdict: Verdict) -> bool:
-    """Whether a page is kept for its own fields or text, which were not known before."""
-    return verdict.reason in KEEPING and verdict.status != "unchanged"
+def _kept_for(verdict: Verdict) -> Reason | None:
+    """Why a page is kept that resembles an original, if that was not known before."""
+    is_kept = verdict.reason in KEEPING + REJECTING and verdict.status != "unchanged"
+    return verdict.reason if is_kept else None
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _said(own_text: tuple[str, str], original: str) -> str:

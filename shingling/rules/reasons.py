@@ -118,8 +118,8 @@ class Reason(StrEnum):
 KEEPING = (Reason.OTHER_FIELDS, Reason.OWN_TEXT)
 """Reasons for which a page is kept although it resembles an original: it says more than that one.
 
-Its verdict names that original.
+Its verdict names that original. With the reasons of `REJECTING` there is none.
 """
 
 REJECTING = (Reason.OTHER_TITLE, Reason.TITLE_NOT_IN_TEXT)
-"""Reasons for which a page that is alike enough is no original: the verdict names none."""
+"""Reasons for which an original is rejected that a page resembles: their titles tell them apart."""

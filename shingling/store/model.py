@@ -242,7 +242,7 @@ class Verdict:
         """Verdict as the result field of an item shows it."""
         shown = _rounded(asdict(self))
         del shown["candidates"], shown["repeats"]
-        return shown
+        return {"status": self.status, "duplicate": self.is_duplicate, **shown}
 
 
 @dataclass(frozen=True)

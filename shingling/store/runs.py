@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import func, insert, select, update
+from sqlalchemy import delete, func, insert, select, update
 
 from shingling.store.schema.tables import runs
 from shingling.store.verdicts import count_verdicts
@@ -85,6 +85,11 @@ def end_run(connection: Connection, run: Run, outcome: str) -> None:
     write_counts(connection, run.id, run.counts)
     connection.execute(update(runs).where(runs.c.id == run.id).values(outcome=clean(outcome)))
     count_verdicts(connection, run.id)
+
+
+def remove_run(connection: Connection, run: Run) -> None:
+    """Remove a run that has met no page."""
+    connection.execute(delete(runs).where(runs.c.id == run.id))
 
 
 def is_active(written: int) -> bool:

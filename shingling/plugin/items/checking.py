@@ -203,5 +203,6 @@ class Checker:
         Raises:
             StoreError: the database failed.
         """
-        self._store.count(**self._report.skipped)
+        if self._store.batches:
+            self._store.count(**self._report.skipped)
         await self._store.close(reason)

@@ -127,6 +127,7 @@ class ItemDecider:
         if source is not None and source.response is not None:
             urls = self._urls.setdefault(source.response, urls)
         document = choose_document(item, source, self._settings, urls, self._report.began)
+        self._report.look_at(ItemAdapter(item).field_names())
         if source is None and isinstance(document, Reason):
             self._report.log_once(
                 "unknown response",
@@ -207,6 +208,7 @@ class ItemDecider:
         if _is_list(document):
             self._explain_lists(outcome.url)
             result["reason"] = result["reason"] or Reason.LIST.value
+            result["duplicate"] &= self._settings.multi_item_pages == "drop"
         else:
             if verdict.page_id is not None and not verdict.is_duplicate:
                 # Its duplicates wait from now on.
@@ -232,11 +234,18 @@ class ItemDecider:
             self._put(item, name, value)
 
     def _tag(self, item: Any, result: dict[str, Any]) -> None:
-        """Put the result into the item: always with `tag`, if declared with `drop`."""
+        """Put the result into the item: always with `tag`, if declared with `drop`.
+
+        An item may have fields for single values instead, such as `dedup_status`.
+        """
         if self._action == "observe" or not ItemAdapter.is_item(item):
             return
-        field = self._settings.result_field
-        if self._action == "tag" or field in ItemAdapter(item).field_names():
+        field, names = self._settings.result_field, ItemAdapter(item).field_names()
+        values = {f"{field}_{key}": value for key, value in result.items()}
+        plain = [name for name in values if name in names]
+        for name in plain:
+            self._put(item, name, values[name])
+        if field in names or (self._action == "tag" and not plain):
             self._put(item, field, result)
 
     def _put(self, item: Any, field: str, value: Any) -> None:
@@ -248,8 +257,8 @@ class ItemDecider:
             self._crawler.stats.inc_value("dedup/errors/result_field")
             self._report.log_once(
                 f"{name} {field}",
-                f"{name} does not take the field {field!r} of dedup ({_line(error)}): declare it,"
-                " or set DEDUP_RESULT_FIELD. Its items are kept without it.",
+                f"{name} does not take the field {field!r} ({_line(error)}): declare it, or set"
+                " DEDUP_RESULT_FIELD. Its items are kept without it.",
             )
 
     def _explain_lists(self, url: str) -> None:

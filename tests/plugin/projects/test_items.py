@@ -149,7 +149,8 @@ def test_an_item_finished_on_a_page_that_all_share_is_kept_and_the_log_says_why(
     assert values(crawl.items, "headline") == [f"No {number}" for number in range(5)]
     assert {item["delivery"] for item in crawl.items} == {"Delivery"}
     assert crawl.stat("dedup/skipped/url_mismatch") == "5"
-    assert "dedup.db" not in callbacks.files()
+    stored = callbacks.stored()
+    assert (stored["pages"], stored["runs"]) == ([], []), "a run that meets no page leaves nothing"
     (warning,) = warnings_in(crawl)
     assert "5 of 5 items (url_mismatch)" in warning
     assert "DEDUP_TEXT_FIELD" in warning
@@ -228,6 +229,12 @@ def test_items_of_every_class_that_has_the_field_are_tagged_and_the_others_kept(
     assert len(crawl.items) == 18
     tagged = [item["dedup"]["status"] for item in crawl.items if "dedup" in item]
     assert sorted(tagged) == ["near"] * 5 + ["new"] * 10, "of all classes but one"
+    plain = [item for item in crawl.items if "dedup_status" in item]
+    assert len(plain) == 12, "those of four classes"
+    for item in plain:
+        assert item["dedup_status"] == item["dedup"]["status"]
+        assert item.get("dedup_resemblance") == item["dedup"]["resemblance"]
+        assert item["dedup"]["duplicate"] is (item["dedup_status"] == "near")
     (warning,) = warnings_in(crawl)
     assert "PlainArticle does not take the field 'dedup'" in warning
     assert "DEDUP_RESULT_FIELD" in warning

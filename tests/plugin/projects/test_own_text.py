@@ -23,7 +23,7 @@ PRICES = {
     f"/ticket/{words}": html(f"{TEXT}<p>The ticket costs {words} crowns for adults.</p>", "Prices")
     for words in ("twelve", "fifteen", "twenty", "thirty", "forty", "fifty")
 }
-KEPT = "near-duplicates were kept because their texts say something of their own"
+KEPT = "near-duplicates kept because the text says something of its own"
 
 
 def crawl(folder: Path, pages: Mapping[str, str], *settings: str) -> Crawl:
@@ -50,7 +50,7 @@ def test_the_log_ends_with_what_was_kept_for_its_text_one_pair_and_what_lets_it_
     done = crawl(tmp_path, NEEDS)
     assert len(done.items) == 3
     assert done.stat("dedup/own_text") == "2"
-    assert "2 kept because their texts say something of their own" in line_of(done, " 3 items: ")
+    assert "2 kept for a reason (2 own_text)" in line_of(done, " 3 items: ")
     line = line_of(done, f"2 {KEPT}")
     assert '/program/780: "The program needs 780MB to run."' in line
     assert 'where "The program needs 485MB to run." stands in http://' in line

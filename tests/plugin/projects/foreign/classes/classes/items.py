@@ -11,6 +11,8 @@ class PydanticArticle(BaseModel):
     url: HttpUrl
     headline: str
     dedup: dict | None = None
+    dedup_status: str | None = None
+    dedup_resemblance: float | None = None
 
 
 @attrs.define
@@ -18,6 +20,8 @@ class AttrsArticle:
     url: str
     headline: str
     dedup: dict | None = None
+    dedup_status: str | None = None
+    dedup_resemblance: float | None = None
 
 
 @dataclass
@@ -25,12 +29,16 @@ class DataclassArticle:
     url: str
     headline: str
     dedup: dict | None = None
+    dedup_status: str | None = None
+    dedup_resemblance: float | None = None
 
 
 class Article(scrapy.Item):
     url = scrapy.Field()
     headline = scrapy.Field()
     dedup = scrapy.Field()
+    dedup_status = scrapy.Field()
+    dedup_resemblance = scrapy.Field()
 
 
 class PlainArticle(scrapy.Item):

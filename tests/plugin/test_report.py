@@ -1,0 +1,93 @@
+"""What the log says of a crawl, beside what became of its items."""
+
+from __future__ import annotations
+
+import csv
+import json
+from typing import TYPE_CHECKING, Any
+
+from tests.support.crawls import Crawl, Project
+from tests.support.pages import article
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SPIDER = """
+import json
+from pathlib import Path
+
+import scrapy
+
+class Spider(scrapy.Spider):
+    name = "spider"
+
+    async def start(self):
+        for item in json.loads(Path("made.json").read_text()):
+            yield item
+"""
+PLAIN = ("status", "duplicate", "original", "resemblance")
+
+
+def crawl(folder: Path, items: list[dict[str, Any]], *settings: str, feed: str = "") -> Crawl:
+    """Crawl a spider of these items, which has no requests."""
+    project = Project(folder, SPIDER)
+    project.write("made.json", json.dumps(items))
+    options = [part for setting in settings for part in ("-s", setting)]
+    done = project.crawl(*options, feed=feed or "items.jsonl")
+    assert done.status == 0, done.log
+    return done
+
+
+def lines(done: Crawl, words: str) -> list[str]:
+    return [line for line in done.log.splitlines() if words in line and "Overridden" not in line]
+
+
+def test_a_setting_that_names_a_field_which_no_item_has_is_said_once(tmp_path: Path) -> None:
+    items = [
+        {"url": f"https://shop.example/{n}", "sku": n, "views": 5, "body": article(1)}
+        for n in range(24)
+    ]
+    done = crawl(
+        tmp_path, items, "DEDUP_FIELDS=skuu", "DEDUP_TEXT_FIELD=bodies,body",
+        "DEDUP_TITLE_FIELD=headline", "DEDUP_IGNORE_FIELDS=view",
+    )  # fmt: skip
+    said = [
+        line.partition(" WARNING: ")[2].removesuffix(" items, none has such a field")
+        for line in lines(done, "none has such a field")
+    ]
+    assert said == [
+        "DEDUP_FIELDS names 'skuu' (did you mean 'sku'?): of 20",
+        "DEDUP_IGNORE_FIELDS names 'view' (did you mean 'views'?): of 24",
+        "DEDUP_TITLE_FIELD names 'headline': of 24",
+    ]
+    few = crawl(tmp_path, items[:2], "DEDUP_FIELDS=sku,skuu", "DEDUP_TEXT_FIELD=text")
+    (line,) = lines(few, "none has such a field")
+    assert "DEDUP_FIELDS names 'skuu'" in line
+
+
+def test_kept_items_and_known_duplicates_are_counted_with_what_changes_it(tmp_path: Path) -> None:
+    said = [("/a", "Harbour"), ("/copy", "Harbour"), ("/b", "Railway station"), ("/c", "Library")]
+    fields = {f"dedup_{name}": None for name in PLAIN}
+    items = [
+        {"url": f"https://a.example{path}", "title": title, "text": article(1, 120), **fields}
+        for path, title in said
+    ]
+    first = crawl(tmp_path, items[:3], "DEDUP_ACTION=tag", feed="first.csv")
+    assert first.stat("dedup/other_title") == "1"
+    assert lines(first, "Dedup: 3 items: 0 dropped, 1 new, 0 unchanged, 0 changed, 1 duplicate")
+    assert lines(first, "kept, 1 kept for a reason (1 other_title), 0 skipped, 0 errors")
+    (line,) = lines(first, "Dedup: 1 near-duplicate kept because the titles tell other pages.")
+    assert line.endswith(': DEDUP_TITLE_FIELD = "headline"')
+    with (tmp_path / "first.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [tuple(row[f"dedup_{name}"] for name in PLAIN) for row in rows] == [
+        ("new", "False", "", ""),
+        ("exact", "True", "https://a.example/a", "1.0"),
+        ("new", "False", "", ""),
+    ]
+    assert "dedup" not in rows[0], "plain values take the place of the dict"
+    again = crawl(tmp_path, items[:3], "DEDUP_ACTION=tag")
+    assert lines(again, "3 unchanged (of these, 1 duplicate), 0 changed, 0 skipped, 0 errors")
+    assert [item["dedup_duplicate"] for item in again.items] == [False, True, False]
+    one = crawl(tmp_path, items[3:])
+    assert lines(one, "Dedup: 1 item: 0 dropped, 0 new, ")
