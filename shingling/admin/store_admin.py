@@ -11,6 +11,7 @@ from shingling.admin.rebuild import rebuild_index, redecide
 from shingling.admin.reviews import Answer, find_reviews, review_pairs
 from shingling.console.files import written_whole
 from shingling.store.forgetting import Chosen, forget, note_gone
+from shingling.store.urls import pasted_site
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -56,7 +57,7 @@ class StoreAdmin:
 
         Args:
             urls: of pages, which go whatever else is asked.
-            site: host, without `www.`.
+            site: host, or any URL of it.
             run: its number.
             older_than: days since they were last seen.
             rules: of those that stay.
@@ -65,7 +66,7 @@ class StoreAdmin:
         Returns:
             How many pages were removed, or would be.
         """
-        chosen = Chosen(urls, site, run, older_than)
+        chosen = Chosen(urls, site and pasted_site(site), run, older_than)
         if dry_run:
             return len(chosen.ids(self._session))
         return forget(self._session, chosen, rules)

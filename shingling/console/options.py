@@ -95,6 +95,20 @@ def text(value: str) -> str:
     return value
 
 
+def site(value: str) -> str:
+    """Take a site: a host, with or without its port, or any URL of it.
+
+    Raises:
+        ArgumentTypeError: it has no host.
+    """
+    from shingling.store.urls import pasted_site
+
+    found = pasted_site(text(value))
+    if not found:
+        raise ArgumentTypeError("takes a host or a URL")
+    return found
+
+
 def one_of(*accepted: str, **meant: str) -> Callable[[str], str]:
     """Make the type of one of some words.
 

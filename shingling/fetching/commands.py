@@ -36,9 +36,10 @@ _PATTERNS = {
 
 
 def _rules(options: CommandOptions) -> int:
-    site = options.site and options.site.lower().removeprefix("www.")
+    from shingling.fetching.learning import site_name
     from shingling.fetching.savings import counts_of_runs, learned_rules, outermost
 
+    site = options.site and site_name(f"http://{options.site.split('://', 1)[-1]}")
     with open_session(options) as session:
         rules = learned_rules(session, options.settings.of_rooms, site)
         counts = counts_of_runs(session)
@@ -131,7 +132,12 @@ COMMANDS = (
         summary="list what was learned of URLs",
         example="example.com",
         options=(
-            option("site", nargs="?", type=text, help="only of this host (default: of all)"),
+            option(
+                "site",
+                nargs="?",
+                type=text,
+                help="only of this host, or of that of a URL (default: of all)",
+            ),
             flag("--all", "list also what does not act"),
             flag("--patterns", "print regular expressions for a link extractor instead"),
         ),

@@ -34,6 +34,13 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+_NO_SOURCE = (
+    "Dedup: SourceMiddleware or SourcePipeline is missing, so items are compared only by a text of"
+    " their own, not by their pages. Add SPIDER_MIDDLEWARES = {'shingling.SourceMiddleware': 10}"
+    " and ITEM_PIPELINES = {'shingling.SourcePipeline': -1_000_000, …}; or replace all three by the"
+    " add-on: ADDONS = {'shingling.Addon': 500}"
+)
+
 
 class DedupPipeline:
     """Drops or tags items by the verdicts of the signature store on their documents.
@@ -87,7 +94,9 @@ class DedupPipeline:
         self._report.start()
         if not is_crawl(self._crawler):
             return
-        self._look_for_source()
+        middleware = self._crawler.get_spider_middleware(SourceMiddleware)
+        if middleware is None or self._crawler.get_item_pipeline(SourcePipeline) is None:
+            self._report.log_once("unknown response", _NO_SOURCE)
         try:
             decider = await self.loaded()
             await decider.checker.opened()
@@ -96,22 +105,6 @@ class DedupPipeline:
             message = f"Dedup cannot start, nothing is fetched: {error}"
             logger.error("%s", message, extra={"spider": self._crawler.spider})
             raise StoreError(message) from None
-
-    def _look_for_source(self) -> None:
-        """Warn if nothing tells the pipeline which response an item came from."""
-        parts = (
-            ("SPIDER_MIDDLEWARES", SourceMiddleware, self._crawler.get_spider_middleware, 10),
-            ("ITEM_PIPELINES", SourcePipeline, self._crawler.get_item_pipeline, -1_000_000),
-        )
-        for setting, part, get, order in parts:
-            if get(part) is None:
-                name = f"shingling.{part.__name__}"
-                self._report.log_once(
-                    "unknown response",
-                    f"Dedup: {name} is missing, so items are compared only by a text of their own,"
-                    f" not by their pages. Add it to {setting}: {{{name!r}: {order}}}; or use the"
-                    " add-on, which adds all that is needed: ADDONS = {'shingling.Addon': 500}",
-                )
 
     async def process_item(self, item: Any) -> Any:
         """Drop or tag an item by the verdict on its document.

@@ -17,7 +17,7 @@ from shingling.rules import METHODS, MIN_WORDS_FOR_SIMHASH
 from shingling.rules.reasons import KEEPING, REJECTING, Reason
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Iterable
 
     from scrapy.crawler import Crawler
 
@@ -89,6 +89,7 @@ class Report:
 
     Attributes:
         began: when the crawl began, seconds since 1970.
+        named_fields: looks for the fields of items that settings name.
     """
 
     def __init__(self, crawler: Crawler, settings: DedupSettings) -> None:
@@ -101,7 +102,6 @@ class Report:
         self._skipped = Counter[Reason]()  # items by reason
         self._dropped = Counter[str]()  # items by status, or "repeated"
         self._unchanged = 0  # items that DEDUP_DROP_UNCHANGED has dropped
-        self._named_fields = NamedFields(settings)
         self._originals_missing = 0  # known duplicates that were kept because of that
         self._fields = Counter[str]()  # items by the names of fields that kept them
         # Dropped items by the names of fields in which originals on other sites say something else.
@@ -114,6 +114,7 @@ class Report:
         self._says_there: dict[tuple[str, str], str] = {}  # the last one of these
         self._logged: set[str] = set()
         self._store_error = ""  # of the last page, unless one has been decided since
+        self.named_fields = NamedFields(settings, self.log_once)
 
     def _log(self, message: str, level: int = logging.INFO) -> None:
         logger.log(level, "%s", message, extra={"spider": self._crawler.spider})
@@ -261,14 +262,6 @@ class Report:
             self._logged.add(about)
             self._log(message, level)
 
-    def look_at(self, names: Collection[str]) -> None:
-        """Look at the names of an item's fields: those that settings name may be mistyped."""
-        self._warn(self._named_fields.look_at(names))
-
-    def _warn(self, lines: list[str]) -> None:
-        for line in lines:
-            self._log(line, logging.WARNING)
-
     @property
     def skipped(self) -> dict[str, int]:
         """Items that were not compared, by names for the counts of the run."""
@@ -341,7 +334,7 @@ class Report:
                     f"Dedup did not compare {number} of {total} items ({reason}): {reason.advice}"
                 )
                 self._log(advice, logging.WARNING)
-        self._warn(self._named_fields.missing())
+        self.named_fields.tell()
 
     def _fields_said(self, counter: Counter[str]) -> str:
         """Name fields that have kept items, with the setting by which the first says nothing."""

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import TypedDict
 
-from shingling.errors import SettingsError, require_accepted
+from shingling.errors import ArgumentError, SettingsError, require_accepted
 from shingling.rules import (
     DEFAULT_METHOD,
     DEFAULT_MIN_WORDS,
@@ -133,7 +133,11 @@ class Rules:
 
         Raises:
             SettingsError: both were given, or a value is not accepted.
+            ArgumentError: there is no rule of a name.
         """
+        for name in single.keys() - RuleValues.__annotations__.keys():
+            names = ", ".join(RuleValues.__annotations__)
+            raise ArgumentError(f"{name} is no argument of Store.open, nor a rule: {names}")
         if rules is None:
             return cls(**single) if single else None
         if single:

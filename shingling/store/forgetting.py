@@ -6,7 +6,7 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from sqlalchemy import and_, delete, select, update
+from sqlalchemy import and_, delete, select, true, update
 
 from shingling.store.decide.apply import hand_on
 from shingling.store.decide.batch import Batch
@@ -39,6 +39,7 @@ class Chosen(NamedTuple):
         older_than: days since they were last seen.
         since: time since which they were stored first, seconds since 1970.
         only_learned: no pages, only what was learned of their sites.
+        every: all pages.
     """
 
     urls: Sequence[str] = ()
@@ -47,9 +48,10 @@ class Chosen(NamedTuple):
     older_than: float | None = None
     since: float | None = None
     only_learned: bool = False
+    every: bool = False
 
     def _conditions(self) -> list[ColumnElement[bool]]:
-        others: list[ColumnElement[bool]] = []
+        others: list[ColumnElement[bool]] = [true()] if self.every else []
         if self.site is not None:
             others.append(pages.c.site == self.site)
         if self.run is not None:
@@ -66,7 +68,9 @@ class Chosen(NamedTuple):
             return []
         queries = [select(pages.c.site).where(*self._conditions()).distinct()]
         if self.run is None and self.since is None:
-            queries += [select(one.c.site).where(one.c.site == self.site) for one in _LEARNED]
+            for one in _LEARNED:
+                of_site = true() if self.every else one.c.site == self.site
+                queries.append(select(one.c.site).where(of_site).distinct())
         with session.reading() as connection:
             found = {site for query in queries for site in connection.scalars(query)}
             # Rules on URLs tell the ports of a host apart, and `m.example.com` has those of

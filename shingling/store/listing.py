@@ -35,7 +35,7 @@ _CONDITIONS = {
     "run": "pages.id = verdicts.page_id",
 }
 _STANDINGS = {
-    "original": "pages.original_id IS NULL",
+    "original": "pages.original_id IS NULL AND pages.status <> 'skipped'",
     "duplicate": "pages.original_id IS NOT NULL",
     **dict.fromkeys(STATUSES, "pages.status = :status"),
 }

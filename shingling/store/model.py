@@ -384,8 +384,8 @@ class StoreStatus:
     Args:
         url: of the database, without its password.
         bytes: size on disk.
-        pages, originals, duplicates: how many there are; `exact` and `near` are the duplicates of
-            each kind.
+        pages, originals, skipped, duplicates: how many there are; `exact` and `near` are the
+            duplicates of each kind.
         other_fields, own_text: originals that are kept for what they say besides others.
         runs, reviews: how many there are.
         full_keys: keys that more originals share than are looked at.
@@ -411,6 +411,7 @@ class StoreStatus:
     extractors: tuple[str, ...]
     revision: str
     url_rules: int = 0
+    skipped: int = 0
     other_fields: int = 0
     own_text: int = 0
 

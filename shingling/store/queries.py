@@ -136,9 +136,11 @@ def _counts(connection: Connection) -> dict[str, Any]:
     follows = pages.c.original_id.is_not(None)
     total, duplicates = count(pages), count(pages, follows)
     exact = count(pages, follows, pages.c.status == "exact")
+    skipped = count(pages, pages.c.status == "skipped")
     return {
         "pages": total,
-        "originals": total - duplicates,
+        "originals": total - duplicates - skipped,
+        "skipped": skipped,
         "duplicates": duplicates,
         "exact": exact,
         "near": duplicates - exact,

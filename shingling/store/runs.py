@@ -8,9 +8,9 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import delete, func, insert, select, update
+from sqlalchemy import exists, func, insert, select, update
 
-from shingling.store.schema.tables import runs
+from shingling.store.schema.tables import runs, verdicts
 from shingling.store.verdicts import count_verdicts
 from shingling.text import clean
 
@@ -30,7 +30,8 @@ class Run:
         id: its number.
         counts: what `Store.check` has counted.
         is_crawl: whether a page that it does not meet may be gone from the web.
-        previous: number of the last crawl of this spider that has finished; None: there is none.
+        previous: number of the last crawl of this spider that has finished and has met a page;
+            None: there is none.
         parts: numbers of the runs of a crawl that may have been paused: its own, and others.
         killed: numbers of runs that were: which items came out of them is not known.
     """
@@ -60,7 +61,8 @@ def insert_run(
         is_crawl: see `Run`.
         parts: numbers of earlier runs of the same job; those that have finished do not count.
     """
-    of_spider = runs.c.spider == clean(spider), runs.c.outcome == "finished"
+    has_met_pages = exists().where(verdicts.c.run_id == runs.c.id)
+    of_spider = runs.c.spider == clean(spider), runs.c.outcome == "finished", has_met_pages
     before = select(func.max(runs.c.id)).where(*of_spider)
     previous = connection.scalar(before) if is_crawl else None
     values = {
@@ -85,11 +87,6 @@ def end_run(connection: Connection, run: Run, outcome: str) -> None:
     write_counts(connection, run.id, run.counts)
     connection.execute(update(runs).where(runs.c.id == run.id).values(outcome=clean(outcome)))
     count_verdicts(connection, run.id)
-
-
-def remove_run(connection: Connection, run: Run) -> None:
-    """Remove a run that has met no page."""
-    connection.execute(delete(runs).where(runs.c.id == run.id))
 
 
 def is_active(written: int) -> bool:

@@ -112,8 +112,11 @@ class Session:
             return stored
 
         try:
-            if not database.is_there() and not create:
+            is_there = database.is_there()
+            if not is_there and not create:
                 raise NoStoreError(f"{where}: there is no store yet; a crawl makes one")
+            if not is_there:
+                logger.info("%s: there is no store yet, a new one is made", where)
             stored = database.read(_read_current)
             if stored is None and read_only:
                 raise StoreVersionError(

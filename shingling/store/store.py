@@ -340,8 +340,22 @@ class Store:
         """Name the own fields in which the item of a page says what another's does not."""
         return changed_fields(page.packed_fields, other.packed_fields)
 
-    def text(self, page: StoredPage) -> str | None:
-        """Read the main text of a stored page; None if texts are not kept."""
+    def _page(self, page: StoredPage | str) -> StoredPage:
+        found = self.find_pasted(page) if isinstance(page, str) else [page]
+        if not found:
+            raise StoreError(f"{page} is not stored")
+        return found[0]
+
+    def text(self, page: StoredPage | str) -> str | None:
+        """Read the main text of a stored page; None if texts are not kept.
+
+        Args:
+            page: of the store, or its URL.
+
+        Raises:
+            StoreError: no page is stored under the URL.
+        """
+        page = self._page(page)
         with self._session.reading() as connection:
             text = read_text(connection, page.id)
             return None if text is None else text.text
@@ -365,12 +379,16 @@ class Store:
                 return None
             return Templates(connection, SiteCache()).site(page.site).split(text)
 
-    def signature(self, page: StoredPage) -> Signature:
+    def signature(self, page: StoredPage | str) -> Signature:
         """Read the signature of a stored page.
 
+        Args:
+            page: of the store, or its URL.
+
         Raises:
-            StoreError: the page is no longer stored.
+            StoreError: the page is not stored, or no longer.
         """
+        page = self._page(page)
         with self._session.reading() as connection:
             query = select(pages).where(pages.c.id == page.id)
             found = connection.execute(query).mappings().one_or_none()
@@ -446,8 +464,16 @@ class Store:
                 if original is not None:
                     yield Group(original, tuple(duplicates_of(connection, original_id)))
 
-    def duplicates(self, page: StoredPage) -> list[StoredPage]:
-        """Duplicates of an original, oldest first."""
+    def duplicates(self, page: StoredPage | str) -> list[StoredPage]:
+        """Duplicates of an original, oldest first.
+
+        Args:
+            page: of the store, or its URL.
+
+        Raises:
+            StoreError: no page is stored under the URL.
+        """
+        page = self._page(page)
         with self._session.reading() as connection:
             return duplicates_of(connection, page.id)
 

@@ -237,8 +237,8 @@ def test_a_signature_comes_back_as_it_was(store: Store) -> None:
 def test_the_status_counts_pages_and_names_what_the_store_is(library: Store, file: Path) -> None:
     library.start_run("spider")
     status = library.status()
-    counted = ("pages", "originals", "duplicates", "exact", "near", "runs")
-    assert [getattr(status, name) for name in counted] == [7, 4, 3, 2, 1, 1]
+    counted = ("pages", "originals", "skipped", "duplicates", "exact", "near", "runs")
+    assert [getattr(status, name) for name in counted] == [7, 3, 1, 3, 2, 1, 1]
     assert status.scheme == library.scheme
     shown = status.as_dict()
     assert shown["scheme"] == {"id": library.scheme.id, "shingle_size": 5, "version": 3}

@@ -104,6 +104,8 @@ def test_a_skipped_page_names_the_page_that_has_it(dedup: Any, url: str) -> None
         store.check([Page("https://a.example/part", short, title="Other")])
     out = dedup("show", "a.example/part").out
     assert "wholly contained in https://a.example/1" in out
+    status = dedup("status").out
+    assert "pages       5\noriginals   2\nskipped     1\nduplicates  2 (1 exact, 1 near)" in status
     (shown,) = dedup("show", "a.example/part", "--json").json()
     assert shown["shares_most_with"]["containment"] == 1
 
@@ -156,6 +158,27 @@ def test_forget_asks_and_promotes_the_oldest_duplicate(dedup: Any) -> None:
     assert dedup("status", "--json").json()["pages"] == 0
 
 
+@pytest.mark.parametrize("site", ["https://www.b.example:443/2?a=b", "b.example:80", "B.example"])
+def test_a_site_is_named_by_its_host_with_or_without_port_or_by_a_url_of_it(
+    dedup: Any, site: str
+) -> None:
+    assert len(dedup("list", "--site", site, "--json").json()) == 3
+    for command in ("forget", "prune"):
+        options = ("--older-than", "1000") if command == "prune" else ()
+        tried = dedup(command, "--site", site, *options, "--dry-run", "--json").json()
+        assert next(iter(tried.values())) == (3 if command == "forget" else 2)
+
+
+def test_everything_is_forgotten_but_runs_and_reviews(dedup: Any) -> None:
+    asked = dedup("forget", "--all", stdin=b"n\n")
+    assert (
+        asked.err == "Remove 4 pages, 4 verdicts, 1 whole group, 2 templates from the store? [y/N] "
+    )
+    assert dedup("forget", "--all", "--yes").out.startswith("4 pages, ")
+    status = dedup("status", "--json").json()
+    assert (status["pages"], status["runs"]) == (0, 1)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -167,6 +190,8 @@ def test_forget_asks_and_promotes_the_oldest_duplicate(dedup: Any) -> None:
         (["rebuild"], "--threshold, --method, --containment, --decide or --scheme"),
         (["list", "--since", "yesterday"], "2026-11-21"),
         (["forget"], "name URLs"),
+        (["forget", "--all", "--run", "1"], "or --all alone"),
+        (["forget", "--site", "https://"], "takes a host or a URL"),
         (["compare", "-", "-"], "only one"),
         (["similar", "nothing-of-the-kind"], "neither a file nor stored"),
         (["prune"], "--older-than"),

@@ -190,8 +190,8 @@ def test_without_the_addon_the_pipeline_alone_compares_the_fields_of_items(
     assert crawl.status == 0, crawl.log
     assert [item["heading"] for item in crawl.items] == ["A", "Other"]
     (line,) = (line for line in crawl.log.splitlines() if " WARNING: " in line)
-    assert "shingling.SourceMiddleware is missing" in line
-    assert "SPIDER_MIDDLEWARES: {'shingling.SourceMiddleware': 10}" in line
+    assert "SourceMiddleware or SourcePipeline is missing" in line
+    assert "SPIDER_MIDDLEWARES = {'shingling.SourceMiddleware': 10}" in line
 
 
 def test_fields_are_called_and_texts_kept_as_the_settings_say(project: Project, site: str) -> None:

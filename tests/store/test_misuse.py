@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,6 +32,31 @@ def test_a_store_is_opened_by_its_path(tmp_path: Path, monkeypatch: pytest.Monke
     for place in ("", "."):
         with pytest.raises(StoreError, match="a directory, not a SQLite database"):
             Store.open(place)
+
+
+def test_a_store_that_is_made_is_said_and_a_mistyped_argument_is_named(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    for _ in range(2):
+        Store.open(tmp_path / "new.db").close()
+    assert [one.message for one in caplog.records if "new one is made" in one.message] == [
+        f"sqlite:///{tmp_path / 'new.db'}: there is no store yet, a new one is made"
+    ]
+    with pytest.raises(ArgumentError, match=r"^thresold is no argument of Store\.open.*threshold,"):
+        Store.open(tmp_path / "other.db", thresold=0.8)  # type: ignore[call-arg]
+    assert not (tmp_path / "other.db").exists()
+
+
+def test_text_signature_and_duplicates_are_those_of_a_page_or_its_url(store: Store) -> None:
+    store.check([Page("https://a.example/1", "the same words " * 30, title="A")])
+    store.check([Page("https://a.example/2", "the same words " * 30, title="A")])
+    (page,) = store.find("https://a.example/1")
+    for ask in (store.text, store.signature, store.duplicates):
+        assert ask(page) == ask("https://a.example/1") == ask("a.example/1/")
+        with pytest.raises(StoreError, match=r"^https://a.example/3 is not stored$"):
+            ask("https://a.example/3")
+    assert [one.url for one in store.duplicates(page)] == ["https://a.example/2"]
 
 
 def test_one_page_and_any_iterable_of_pages_are_a_batch(store: Store) -> None:

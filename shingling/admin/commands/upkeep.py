@@ -13,6 +13,7 @@ from shingling.console.options import (
     days,
     flag,
     option,
+    site,
     text,
     time,
     whole_number,
@@ -111,9 +112,9 @@ def _forget(options: CommandOptions) -> int:
         since=options.since,
         only_learned=options.only_learned,
     )
-    if chosen == Chosen([], only_learned=options.only_learned):
-        raise UsageError("name URLs, or --site, --run or --since")
-    return _remove(options, chosen, "forgotten")
+    if options.all == (chosen != Chosen([], only_learned=options.only_learned)):
+        raise UsageError("name URLs, or --site, --run or --since; or --all alone")
+    return _remove(options, chosen._replace(every=options.all), "forgotten")
 
 
 def _prune(options: CommandOptions) -> int:
@@ -215,7 +216,7 @@ COMMANDS = (
         example="--site example.com --yes",
         options=(
             option("url", metavar="URL", nargs="*", type=text),
-            option("--site", type=text, help="all pages of a host, without www."),
+            option("--site", type=site, help="all pages of a host, or of the host of a URL"),
             option(
                 "--run",
                 type=whole_number(0),
@@ -225,6 +226,7 @@ COMMANDS = (
             option(
                 "--since", type=time, metavar="TIME", help="all pages stored first since a time"
             ),
+            flag("--all", "all pages, and what was learned of all sites; not runs and reviews"),
             flag("--only-learned", "no pages, only templates and rules of their sites"),
             *yes_options("how much would be removed"),
         ),
@@ -243,7 +245,7 @@ COMMANDS = (
                 metavar="DAYS",
                 help="pages that were last seen DAYS days ago or earlier",
             ),
-            option("--site", type=text, help="only pages of a host, without www."),
+            option("--site", type=site, help="only pages of a host, or of the host of a URL"),
             *yes_options("how much would be removed"),
         ),
         run=_prune,

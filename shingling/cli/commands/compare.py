@@ -57,6 +57,9 @@ def _compare_all(options: CommandOptions) -> int:
     return compare_all(options, *_chosen(options.settings.scheme, options))
 
 
+_PERCENTAGES = ("dice", "per_word", "per_shingle")
+
+
 def _compare(options: CommandOptions) -> int:
     from shingling.cli.explain import print_diff
     from shingling.similarity.comparison import compare
@@ -99,7 +102,7 @@ def _compare(options: CommandOptions) -> int:
         [
             (
                 name.replace("_", " "),
-                _cell(value) + (f" ± {standard_error:.3f}" if name == "estimate" else ""),
+                _cell(name, value) + (f" ± {standard_error:.3f}" if name == "estimate" else ""),
             )
             for name, value in measures.items()
         ],
@@ -137,7 +140,7 @@ def _compare_checksums(a: _Compared, b: _Compared, scheme: Scheme, options: Comm
     _print_fields(a, b)
     print_table(
         ["measure", "value"],
-        [(name.replace("_", " "), _cell(value)) for name, value in measures.items()],
+        [(name.replace("_", " "), _cell(name, value)) for name, value in measures.items()],
     )
     return FOUND
 
@@ -211,14 +214,15 @@ def _print_fields(a: _Compared, b: _Compared) -> None:
             print_lines(f"{name} is the field {one.field!r} of a JSON object.")
 
 
-def _cell(value: float | bool | None) -> str:
+def _cell(name: str, value: float | bool | None) -> str:
     if value is None:
         if find_spec("rapidfuzz") is None:
             return "needs pip install rapidfuzz (extra distances)"
         return "not computed: the texts are too long"
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return f"{value:.3f}" if isinstance(value, float) else str(value)
+    percent = " %" if name in _PERCENTAGES else ""
+    return f"{value:.3f}{percent}" if isinstance(value, float) else str(value)
 
 
 COMMANDS = (

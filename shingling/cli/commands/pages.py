@@ -16,6 +16,7 @@ from shingling.console.options import (
     limit,
     one_of,
     option,
+    site,
     text,
     time,
     whole_number,
@@ -74,6 +75,7 @@ def _print_status(status: StoreStatus) -> None:
         ("size", f"{status.bytes / 1e6:,.1f} MB"),
         ("pages", f"{status.pages:,}"),
         ("originals", f"{status.originals:,}"),
+        ("skipped", f"{status.skipped:,}" if status.skipped else ""),
         ("duplicates", f"{status.duplicates:,} ({status.exact:,} exact, {status.near:,} near)"),
         ("runs", f"{status.runs:,}"),
         ("scheme", _scheme_line(status.scheme)),
@@ -259,7 +261,7 @@ def _print_groups(groups: Iterable[Group]) -> None:
             print_lines(f"  {page.resemblance or 0:.3f} {page.status:<5} {page.url}{equal}")
 
 
-_SITE = option("--site", type=text, help="host, or any URL of it")
+_SITE = option("--site", type=site, help="host, or any URL of it")
 
 COMMANDS = (
     Subcommand(

@@ -203,6 +203,5 @@ class Checker:
         Raises:
             StoreError: the database failed.
         """
-        if self._store.batches:
-            self._store.count(**self._report.skipped)
+        self._store.count(**self._report.skipped)
         await self._store.close(reason)

@@ -127,7 +127,7 @@ class ItemDecider:
         if source is not None and source.response is not None:
             urls = self._urls.setdefault(source.response, urls)
         document = choose_document(item, source, self._settings, urls, self._report.began)
-        self._report.look_at(ItemAdapter(item).field_names())
+        self._report.named_fields.look_at(ItemAdapter(item).field_names())
         if source is None and isinstance(document, Reason):
             self._report.log_once(
                 "unknown response",

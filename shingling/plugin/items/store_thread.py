@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from shingling.errors import NoStoreError, StoreUnavailableError
 from shingling.plugin.waiting import UnderWay
 from shingling.store.decide.check import check_batch
-from shingling.store.runs import end_run, insert_run, remove_run
+from shingling.store.runs import end_run, insert_run
 from shingling.store.session import Session
 
 if TYPE_CHECKING:
@@ -50,7 +50,6 @@ class StoreThread:
 
     Attributes:
         expected: pages on their way to `check`: a batch waits for them, for a moment.
-        batches: that were decided.
     """
 
     def __init__(self, settings: DedupSettings, gone: deque[str]) -> None:
@@ -64,7 +63,7 @@ class StoreThread:
         self._deciding: asyncio.Task[None] | None = None
         self.expected = UnderWay(0)
         self._seconds = 0.0
-        self.batches = 0
+        self._batches = 0
         self.is_dry_run = False
 
     async def open(
@@ -153,7 +152,7 @@ class StoreThread:
             return True
         finally:
             self._seconds += time.monotonic() - began
-            self.batches += 1
+            self._batches += 1
         for number, ((_, verdict), decided) in enumerate(zip(batch, verdicts, strict=True), 1):
             if not verdict.done():
                 verdict.set_result(replace(decided, repeats=None) if again else decided)
@@ -179,7 +178,7 @@ class StoreThread:
         """Stats of the store of a crawl, by key."""
         return {
             "time/store": round(self._seconds, 3),
-            "batches": self.batches,
+            "batches": self._batches,
             # How often a key was met that has more pages than are looked at.
             "full_keys": 0 if self._run is None else self._run.counts["full_keys"],
             "damaged": 0 if self._session is None else self._session.database.damage.number,
@@ -197,11 +196,9 @@ class StoreThread:
             return
         try:
             self._note_gone(self._session)
-            if self._run is not None and (self.batches or self._run.counts):
+            if self._run is not None:
                 end = partial(end_run, run=self._run, outcome=outcome)
                 self._session.database.write(end)
-            elif self._run is not None:  # it has met no page, and says nothing of any
-                self._session.database.write(partial(remove_run, run=self._run))
         finally:
             self._session.close()
 
@@ -217,7 +214,7 @@ class StoreThread:
                 from shingling.plugin.items.index_fitting import warn_of  # few crawls need it
 
                 warn_of(session, rules, "another process has made it during the crawl")
-        if not self.batches % _BATCHES_UNTIL_TRIMMED:
+        if not self._batches % _BATCHES_UNTIL_TRIMMED:
             _trim_memory()
         return verdicts
 

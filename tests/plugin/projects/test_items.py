@@ -149,8 +149,7 @@ def test_an_item_finished_on_a_page_that_all_share_is_kept_and_the_log_says_why(
     assert values(crawl.items, "headline") == [f"No {number}" for number in range(5)]
     assert {item["delivery"] for item in crawl.items} == {"Delivery"}
     assert crawl.stat("dedup/skipped/url_mismatch") == "5"
-    stored = callbacks.stored()
-    assert (stored["pages"], stored["runs"]) == ([], []), "a run that meets no page leaves nothing"
+    assert callbacks.stored()["pages"] == []
     (warning,) = warnings_in(crawl)
     assert "5 of 5 items (url_mismatch)" in warning
     assert "DEDUP_TEXT_FIELD" in warning
