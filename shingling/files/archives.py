@@ -10,13 +10,14 @@ from __future__ import annotations
 from contextlib import closing, suppress
 from datetime import UTC, datetime
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from shingling.errors import BulkError, require
 from shingling.extraction.html import sniff_html
 from shingling.extraction.limits import limit_memory, limit_time
 from shingling.extraction.processes import Worker, WorkerDiedError
-from shingling.files.lines import unpacked
+from shingling.files.bodies import DECODING_ERRORS, decoded
+from shingling.files.lines import reading_errors, unpacked
 from shingling.files.pages import (
     MAX_HEAD_BYTES,
     ArchiveError,
@@ -28,6 +29,7 @@ from shingling.files.pages import (
     url_of_name,
     url_problem,
 )
+from shingling.files.records import RecordStream
 from shingling.rules import WORKER_MEMORY_BYTES
 from shingling.text import plain_line
 
@@ -56,8 +58,7 @@ _TAR = (".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz", ".tar.zst")
 _MAX_PART_PAGES, _MAX_PART_BYTES = 64, 1 << 23  # of an answer of a worker
 
 
-_DECODING_ERRORS = (OSError, ValueError, EOFError)
-_BODY_CODINGS = ("content-encoding", "transfer-encoding")
+_CODING_FIELDS = ("content-encoding", "transfer-encoding")
 
 
 class Archive(NamedTuple):
@@ -261,38 +262,64 @@ def _read_warc(archive: Archive) -> Iterator[Entry]:
     """Yield the pages of a WARC file, its successful responses of HTML, and the texts of WET.
 
     Raises:
-        ArchiveError: it ends within a record, or fastwarc is not installed.
+        ArchiveError: it is no WARC file, ends within a record, or fastwarc is not installed.
     """
     require("warc", "WARC", "fastwarc", error=ArchiveError)
     from fastwarc.warc import ArchiveIterator, WarcRecordType
 
     # By itself, fastwarc takes a gzip member that is cut off for the end of the file.
     with archive.path.open("rb") as raw, unpacked(raw) as file:
-        for record in ArchiveIterator(file, record_types=WarcRecordType.any_type, parse_http=False):
-            if "Content-Length" not in record.headers:
-                raise ArchiveError("it ends in the middle of a record")
-            is_text = archive.texts and record.record_type == WarcRecordType.conversion
-            if not is_text and record.record_type != WarcRecordType.response:
-                continue
-            wanted = min(record.content_length, archive.max_bytes + MAX_HEAD_BYTES)
-            block = record.reader.read(wanted)
-            if len(block) < wanted or not record.content_length:
-                raise ArchiveError("it ends in the middle of a record")
-            url = (record.headers.get("WARC-Target-URI") or "").removeprefix("<").removesuffix(">")
-            if not url or not (record.is_http or is_text) or not is_chosen(url, archive.only):
-                continue
-            problem = url_problem(url)
-            if problem:
-                yield SkippedPage(url, problem)
-                continue
-            if is_text:
-                fits = record.content_length <= archive.max_bytes
-                text = SavedPage(url, block, _date(record), name_field="url")
-                yield text if fits else SkippedPage(url, "too large")
-                continue
-            page = _response(block, record.content_length, url, _date(record), archive.max_bytes)
-            if page is not None:
-                yield page
+        stream = RecordStream(file)
+        errors: tuple[type[Exception], ...] = (*reading_errors(), ValueError, ArchiveError)
+        while True:
+            name = ""
+            try:
+                for record in ArchiveIterator(
+                    cast("Any", stream), record_types=WarcRecordType.any_type, parse_http=False
+                ):
+                    stream.begin_record(record.stream_pos)
+                    name = (record.headers.get("WARC-Target-URI") or "").strip("<>")
+                    entry = _entry(record, name, archive)
+                    stream.end_record(record.content_length)
+                    name = ""
+                    if entry is not None:
+                        yield entry
+                return
+            except errors as error:
+                name = name or f"byte {stream.start:,}"
+                passed = stream.pass_over()
+                if not passed:
+                    raise
+                reason = f"a broken record ({error}): {passed:,} bytes are passed over"
+                yield SkippedPage(name, reason)
+
+
+def _entry(record: WarcRecord, url: str, archive: Archive) -> Entry | None:
+    """Page or text of a record, or what is wrong with it; None if it is neither.
+
+    Raises:
+        ArchiveError: the file ends within it.
+    """
+    from fastwarc.warc import WarcRecordType
+
+    is_text = archive.texts and record.record_type == WarcRecordType.conversion
+    is_wanted = is_text or record.record_type == WarcRecordType.response
+    block = record.reader.read(archive.max_bytes + MAX_HEAD_BYTES) if is_wanted else b""
+    length = record.content_length
+    if "Content-Length" not in record.headers or len(block) + record.consume() < length:
+        raise ArchiveError("it ends in the middle of a record")
+    if not is_wanted or not url or not (record.is_http or is_text):
+        return None
+    if not is_chosen(url, archive.only):
+        return None
+    problem = url_problem(url)
+    if problem:
+        return SkippedPage(url, problem)
+    if not is_text:
+        return _response(block, length, url, _date(record), archive.max_bytes)
+    if length > archive.max_bytes:
+        return SkippedPage(url, "too large")
+    return SavedPage(url, block, _date(record), name_field="url")
 
 
 def _date(record: WarcRecord) -> datetime:
@@ -307,37 +334,31 @@ def _response(
     block: bytes, length: int, url: str, fetched: datetime, max_bytes: int
 ) -> SavedPage | SkippedPage | None:
     """Page of a response; None if the response is not a page."""
-    head = body = None
+    from fastwarc.warc import WarcRecord
+
+    record = WarcRecord()
+    record.is_http = True
+    record.set_bytes_content(block)
+    head = None
     start = block[:MAX_HEAD_BYTES]
     if b"\r\n\r\n" in start or b"\n\n" in start:
-        with suppress(*_DECODING_ERRORS):
-            head = _parsed(block, "none").http_headers
+        with suppress(*DECODING_ERRORS):
+            record.parse_http()
+            head = record.http_headers
     if head is None or head.status_code is None:
         return SkippedPage(url, "its HTTP header is broken")
     if head.status_code != HTTPStatus.OK:
         return None
-    codings = [value for name, value in head.items() if name.lower() in _BODY_CODINGS]
-    # Bytes that are packed twice can take any time to unpack, and give nothing.
-    if not any("," in value for value in codings):
-        # Decoding while reading keeps a decompression bomb from filling the memory.
-        with suppress(*_DECODING_ERRORS):
-            body = _parsed(block, "all").reader.read(max_bytes + 1)
     kind = head.get("Content-Type")
-    if "html" not in (kind or "").lower() and not sniff_html(body or b""):
+    is_html = "html" in (kind or "").lower()
+    named = (value for name, value in head.items() if name.lower() in _CODING_FIELDS)
+    codings = ",".join(named).lower()
+    raw = record.reader.read()
+    body = decoded(raw, codings, max_bytes + 1) if is_html or codings else raw
+    if not is_html and not sniff_html(body or b""):
         return None
     if len(block) < length or (body is not None and len(body) > max_bytes):
         return SkippedPage(url, "too large")
     if body is None:
         return SkippedPage(url, "cannot be decoded")
     return SavedPage(url, body, fetched, kind)
-
-
-def _parsed(block: bytes, decode: Literal["none", "all"]) -> WarcRecord:
-    """Parse a response."""
-    from fastwarc.warc import WarcRecord
-
-    record = WarcRecord()
-    record.is_http = True
-    record.set_bytes_content(block)
-    record.parse_http(auto_decode=decode)
-    return record

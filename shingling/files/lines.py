@@ -28,7 +28,9 @@ _BETWEEN_ITEMS = " \t\r\n,[]"
 AFTER_OBJECT = b" \t\r\n,"
 """What a line may have behind its object."""
 
-_GZIP, _ZSTANDARD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"  # what a packed file begins with
+GZIP, ZSTANDARD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+"""What packed bytes begin with."""
+
 _PEEKED_BYTES = 1 << 10
 _READ_AT_ONCE = 1 << 20  # characters of arrays
 _SKIPPED_AT_ONCE = 1 << 20  # bytes of a line that is too long
@@ -47,10 +49,10 @@ def unpacked(raw: IO[bytes]) -> Iterator[IO[bytes]]:
         start = buffered.peek(4)
         if start.startswith((b"\xff\xfe", b"\xfe\xff")):
             raise BulkError(f"{raw.name}: it is in UTF-16; iconv -f UTF-16 -t UTF-8 makes UTF-8")
-        if start.startswith(_GZIP):
+        if start.startswith(GZIP):
             with _Gunzip(fileobj=buffered) as file:
                 yield cast("IO[bytes]", file)
-        elif start.startswith(_ZSTANDARD):
+        elif start.startswith(ZSTANDARD):
             with _unzstd(buffered) as file:
                 yield file
         else:

@@ -25,7 +25,7 @@ from shingling.extraction import (
     trafilatura,
 )
 from shingling.fetching.learning import changes, snapshots
-from shingling.files import tables
+from shingling.files import bodies, tables
 from shingling.plugin import settings as plugin_settings
 from shingling.plugin.items import documents
 from shingling.rules import values
@@ -64,6 +64,7 @@ _USES: dict[str, Callable[[Any], Any]] = {
     "extraction.resiliparse._BEGINS_AS_HTML": resiliparse._BEGINS_AS_HTML.match,
     "extraction.resiliparse._HAS_HTML": resiliparse._HAS_HTML.search,
     "extraction.trafilatura._FRAGMENT": trafilatura._FRAGMENT.match,
+    "files.bodies._CHUNK": bodies._CHUNK.match,
     "files.tables._NOT_UTF8": tables._NOT_UTF8.search,
     "fetching.learning.changes._NUMBERS": lambda segment: changes._NUMBERS.sub("#", segment),
     "fetching.learning.snapshots._SENTENCE": snapshots._SENTENCE.split,

@@ -6,12 +6,13 @@ import contextlib
 import gzip
 import random
 import sys
+import zlib
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from shingling.bulk import Options, deduplicate
-from shingling.files import archives
+from shingling.files import archives, records
 from shingling.files.archives import read_archive
 from shingling.files.pages import ArchiveError, SavedPage
 from tests.bulk.collections import read_lines, write_lines
@@ -119,11 +120,25 @@ def test_a_broken_archive_costs_its_rest_and_not_the_run(
     assert bad == ["cannot be read any further: it ends in the middle of a record"]
 
 
+def deflated(raw: bytes) -> bytes:
+    """Pack as servers do that leave out the header of zlib."""
+    packer = zlib.compressobj(wbits=-zlib.MAX_WBITS)
+    return packer.compress(raw) + packer.flush()
+
+
+def chunked(raw: bytes, end: bytes = b"\r\n", last: bytes = b"0\r\n\r\n") -> bytes:
+    pieces = [raw[at : at + 200] for at in range(0, len(raw), 200)]
+    return b"".join(b"%x%s%s%s" % (len(one), end, one, end) for one in pieces) + last
+
+
 ENDLESS = b"HTTP/1.1 200 OK\r\nX: " + b"x" * 90_000
 GZIP, TWICE = http(b"Content-Encoding: gzip"), http(b"Content-Encoding: gzip, gzip")
 CHUNKED = http(b"Transfer-Encoding: chunked")
-BOMB = gzip.compress(b"<html>" + bytes(10**8), 1)
+DEFLATE, UNKNOWN = http(b"Content-Encoding: deflate"), http(b"Content-Encoding: dcb")
+LARGE = b"<html>" + bytes(10**8)
+BOMB = gzip.compress(LARGE, 1)
 PACKED_TWICE = gzip.compress(gzip.compress(PAGE))
+HTML, GZIP_LINE = http(), b"Content-Encoding: gzip"
 MANY_TIMES = http(b"Content-Encoding: gzip" + b", gzip" * 999)
 BROKEN_RECORDS = {
     "no URL": (warc_record(b"not a URL", PAGE), "not a URL: its URL"),
@@ -140,10 +155,14 @@ BROKEN_RECORDS = {
     "no HTTP": (warc_record(HOST, PAGE, http=b""), "HTTP header"),
     "HTTP without end": (warc_record(HOST, b"", http=ENDLESS), "HTTP"),
     "odd status": (warc_record(HOST, PAGE, http=b"HTTP/1.1 99999999999999 OK\r\n\r\n"), "HTTP"),
-    "unpacked": (warc_record(HOST, PAGE, http=GZIP), "decoded"),
     "packed twice": (warc_record(HOST, PACKED_TWICE, http=TWICE), "decoded"),
-    "packed 1000 times": (warc_record(HOST, PAGE, http=MANY_TIMES), "decoded"),
     "bomb": (warc_record(HOST, BOMB, http=GZIP), "too large"),
+    "bomb without header": (warc_record(HOST, BOMB), "too large"),
+    "bomb in chunks": (warc_record(HOST, chunked(BOMB), http=GZIP), "too large"),
+    "bomb of deflate": (warc_record(HOST, deflated(LARGE), http=DEFLATE), "too large"),
+    "bomb behind a bomb": (warc_record(HOST, gzip.compress(BOMB), http=GZIP), "decoded"),
+    "cut within a chunk": (warc_record(HOST, chunked(PAGE)[:-50], http=CHUNKED), "decoded"),
+    "no coding that is known": (warc_record(HOST, b"\x00\xffdcb", http=UNKNOWN), "decoded"),
     "huge chunk": (warc_record(HOST, b"7fffffffffffffff\r\n" + PAGE, http=CHUNKED), "decoded"),
     "negative chunk": (warc_record(HOST, b"-5\r\n" + PAGE, http=CHUNKED), "decoded"),
 }
@@ -159,27 +178,108 @@ def test_a_broken_response_is_named_and_the_rest_is_read(
     assert reason in bad
 
 
-RECORDS_WITHOUT_END = {
+BOTH = http(b"Transfer-Encoding: gzip, chunked"), http(b"Transfer-Encoding: chunked", GZIP_LINE)
+ODDLY_CODED = {
+    "chunked, but joined": (PAGE, CHUNKED),
+    "chunked by LF": (chunked(PAGE, end=b"\n"), CHUNKED),
+    "chunked without the last chunk": (chunked(PAGE, last=b""), CHUNKED),
+    "chunked without header": (chunked(PAGE), HTML),
+    "chunked with extensions": (chunked(PAGE).replace(b"\r\n", b' ;x="y"\r\n', 1), CHUNKED),
+    "gzip header, plain": (PAGE, GZIP),
+    "gzip header, chunks": (chunked(PAGE), GZIP),
+    "gzip without header": (gzip.compress(PAGE), HTML),
+    "gzip called x-gzip": (gzip.compress(PAGE), http(b"Content-Encoding: x-gzip")),
+    "gzip called deflate": (gzip.compress(PAGE), DEFLATE),
+    "gzip and more bytes": (gzip.compress(PAGE) + b"\r\n", GZIP),
+    "gzip in two members": (gzip.compress(PAGE[:99]) + gzip.compress(PAGE[99:]), GZIP),
+    "gzip and chunked, both undone": (PAGE, BOTH[1]),
+    "gzip and chunked, one undone": (gzip.compress(PAGE), BOTH[1]),
+    "gzip as a coding of the transfer": (chunked(gzip.compress(PAGE)), BOTH[0]),
+    "deflate": (zlib.compress(PAGE), DEFLATE),
+    "deflate without header of zlib": (deflated(PAGE), DEFLATE),
+    "packed 1000 times": (PAGE, MANY_TIMES),
+    "br header, plain": (PAGE, http(b"Content-Encoding: br")),
+    "zstd header, plain": (PAGE, http(b"Content-Encoding: zstd")),
+    "a charset": (PAGE, http(b"Content-Encoding: utf-8")),
+    "none": (PAGE, http(b"Content-Encoding: none")),
+}
+
+
+@pytest.mark.parametrize(("body", "head"), ODDLY_CODED.values(), ids=ODDLY_CODED)
+def test_the_bytes_say_how_a_page_is_coded(tmp_path: Path, body: bytes, head: bytes) -> None:
+    pytest.importorskip("fastwarc")
+    (tmp_path / "x.warc").write_bytes(warc_record(HOST, body, http=head))
+    [found] = read_archive(tmp_path / "x.warc", max_bytes=MAX_BYTES)
+    assert isinstance(found, SavedPage)
+    assert found.body == PAGE
+
+
+BLOCK = len(HTML + PAGE)
+BROKEN_LENGTHS = {
     "long header": warc_record(HOST, PAGE, extra=b"X: %s\r\n" % (b"x" * 10**6)),
     "no length": warc_record(HOST, PAGE, length=b""),
     "negative length": warc_record(HOST, PAGE, length=b"-5"),
     "two lengths": warc_record(HOST, PAGE, extra=b"Content-Length: 7\r\n"),
     "words between": b"words\r\n\r\nmore words\r\n\r\n",
-    "damaged member": broken_bytes(gzip.compress(good_record(5))),
+    **{
+        f"{more:+} bytes": warc_record(HOST, PAGE, length=b"%d" % (BLOCK + more))
+        for more in (-400, -7, 5, 7, 400, 10**5)
+    },
 }
 
 
-@pytest.mark.parametrize("record", RECORDS_WITHOUT_END.values(), ids=RECORDS_WITHOUT_END)
-def test_a_broken_record_costs_the_rest_of_its_archive_which_is_told(
-    tmp_path: Path, record: bytes
+@pytest.mark.parametrize("name", ["x.warc", "x.warc.gz", "one member.warc.gz"])
+@pytest.mark.parametrize("kind", BROKEN_LENGTHS)
+def test_a_record_of_a_wrong_length_costs_itself_alone(
+    tmp_path: Path, kind: str, name: str
 ) -> None:
     pytest.importorskip("fastwarc")
-    if not record.startswith(b"\x1f\x8b"):
-        record = gzip.compress(record)
-    records = gzip.compress(good_record(1)) + record + gzip.compress(good_record(9))
-    names, bad = read(tmp_path / "x.warc.gz", records)
+    records = [good_record(1), BROKEN_LENGTHS[kind], good_record(7), good_record(9)]
+    content = b"".join(map(gzip.compress if name == "x.warc.gz" else bytes, records))
+    content = gzip.compress(content) if name.startswith("one") else content
+    names, [bad] = read(tmp_path / name, content)
+    assert names == ["1", "7", "9"]
+    passed = len(BROKEN_LENGTHS[kind])  # and the empty lines of the record before
+    assert bad.endswith(
+        (f": {passed:,} bytes are passed over", f": {passed + 4:,} bytes are passed over")
+    )
+
+
+def test_the_first_record_may_be_the_broken_one(tmp_path: Path) -> None:
+    pytest.importorskip("fastwarc")
+    names, bad = read(tmp_path / "x.warc", BROKEN_LENGTHS["+400 bytes"] * 2 + good_record(7))
+    assert names == ["7"]
+    assert [line.partition(": ")[0] for line in bad] == [HOST.decode()] * 2
+
+
+def test_damaged_gzip_costs_the_rest_of_its_archive_which_is_told(tmp_path: Path) -> None:
+    pytest.importorskip("fastwarc")
+    good = [gzip.compress(good_record(number)) for number in (1, 5, 9)]
+    names, [bad] = read(tmp_path / "x.warc.gz", good[0] + broken_bytes(good[1]) + good[2])
     assert names in (["1"], ["1", "5"])  # a page may be read whole before its sum is found wrong
+    assert "cannot be read any further: " in bad
+
+
+def test_records_that_claim_the_whole_file_are_not_read_again_and_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("fastwarc")
+    monkeypatch.setattr(records, "_BYTES_READ_AGAIN", 1 << 22)
+    given = 0
+
+    class Counted(records.RecordStream):
+        def read(self, size: int) -> bytes:
+            nonlocal given
+            read = super().read(size)
+            given += len(read)
+            return read
+
+    monkeypatch.setattr(archives, "RecordStream", Counted)
+    hostile = warc_record(HOST, b"<html>", length=b"%d" % MAX_BYTES) * 2000
+    names, bad = read(tmp_path / "x.warc", hostile)
+    assert names == []
     assert "cannot be read any further: " in bad[-1]
+    assert len(hostile) < given < len(hostile) + (1 << 23)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,76 @@
+"""Bodies of saved responses without the codings of their transfer.
+
+Headers of archives are often not about the bytes that were saved. So what the bytes are decides,
+and after that what is declared.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from shingling.extraction.html import sniff_html
+from shingling.files.lines import GZIP, ZSTANDARD
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+DECODING_ERRORS = (OSError, ValueError, EOFError)
+"""What decoding raises."""
+
+_CHUNK = re.compile(rb"(?:\r?\n)?([0-9A-Fa-f]{1,8})[ \t]*(?:;[^\r\n]*)?\r?\n")  # its first line
+_ZLIB_HEAD = b"\x78\x9c"  # that servers leave out
+
+
+def decoded(body: bytes, declared: str, most: int) -> bytes | None:
+    """Body without its codings; None if it cannot be decoded.
+
+    What is packed more than once is not unpacked: that can take any time and give nothing.
+
+    Args:
+        body: as it was saved.
+        declared: codings that its headers name.
+        most: number of bytes to give.
+    """
+    from fastwarc.stream_io import BrotliReader, GzipReader, ZstdReader
+
+    if sniff_html(body):
+        return body
+    with suppress(ValueError):
+        body, declared = _without_chunks(body), declared.replace("chunked", "").strip(", ")
+    coding = "gzip" if body.startswith(GZIP) else "zstd" if body.startswith(ZSTANDARD) else declared
+    if sniff_html(body) or coding in ("", "identity", "none"):
+        return body
+    readers: dict[str, Callable[[Any], Any]] = {
+        "gzip": GzipReader,
+        "zstd": ZstdReader,
+        "br": BrotliReader,
+        "deflate": partial(GzipReader, zlib=True),
+    }
+    if coding in readers:
+        for packed in (body, body.rstrip(b"\r\n"), _ZLIB_HEAD + body):
+            with suppress(*DECODING_ERRORS):
+                found: bytes = readers[coding](io.BytesIO(packed)).read(most)
+                return None if found.startswith((GZIP, ZSTANDARD)) else found
+    return None
+
+
+def _without_chunks(body: bytes) -> bytes:
+    """Join the chunks of a body; the last one may be missing.
+
+    Raises:
+        ValueError: it has no chunks, or ends within one.
+    """
+    chunks: list[bytes] = []
+    at = 0
+    while line := _CHUNK.match(body, at):
+        at = line.end() + int(line[1], 16)
+        if at == line.end():
+            break
+        chunks.append(body[line.end() : at])
+    if not chunks or at > len(body) or (line is None and body[at : at + 4].strip()):
+        raise ValueError("no chunks")
+    return b"".join(chunks)
