@@ -82,6 +82,7 @@ class DedupPipeline:
         if not settings.enabled:
             raise NotConfigured("DEDUP_ENABLED = False")
         pipeline = cls(crawler, settings)
+        crawler.signals.connect(pipeline._spider_opened, signal=signals.spider_opened)
         crawler.signals.connect(pipeline._spider_closed, signal=signals.spider_closed)
         return pipeline
 
@@ -149,6 +150,10 @@ class DedupPipeline:
         if self._decider is not None:
             await self._decider.checker.close()
             self._report.end()
+
+    async def _spider_opened(self) -> None:
+        if self._decider is not None:
+            await self._decider.checker.resume()
 
     async def _spider_closed(self, reason: str) -> None:
         """End the run; pipelines are not told why a crawl ends, signal handlers are."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import exists, func, insert, select, update
@@ -40,27 +40,14 @@ class Run:
     counts: Counter[str]
     is_crawl: bool = False
     previous: int | None = None
-    parts: frozenset[int] = frozenset()
-    killed: frozenset[int] = frozenset()
+    parts: set[int] = field(default_factory=set)
+    killed: set[int] = field(default_factory=set)
 
 
 def insert_run(
-    connection: Connection,
-    spider: str,
-    settings: dict[str, Any],
-    *,
-    is_crawl: bool = False,
-    parts: Collection[int] = (),
+    connection: Connection, spider: str, settings: dict[str, Any], *, is_crawl: bool = False
 ) -> Run:
-    """Record that a crawl or import has begun.
-
-    Args:
-        connection: of a transaction.
-        spider: its name.
-        settings: that it runs with.
-        is_crawl: see `Run`.
-        parts: numbers of earlier runs of the same job; those that have finished do not count.
-    """
+    """Record that a crawl or import has begun."""
     has_met_pages = exists().where(verdicts.c.run_id == runs.c.id)
     of_spider = runs.c.spider == clean(spider), runs.c.outcome == "finished", has_met_pages
     before = select(func.max(runs.c.id)).where(*of_spider)
@@ -74,12 +61,14 @@ def insert_run(
     (number,) = connection.execute(insert(runs).values(values)).inserted_primary_key or (0,)
     written = func.coalesce(runs.c.finished, runs.c.started)
     was_killed = runs.c.outcome.is_(None) & (written <= time.time() - _ACTIVE_SECONDS)
-    killed = connection.scalars(select(runs.c.id).where(was_killed))
-    was_paused = runs.c.id.in_(parts) & (runs.c.outcome != "finished")
-    paused = connection.scalars(select(runs.c.id).where(was_paused))
-    return Run(
-        int(number), Counter(), is_crawl, previous, frozenset((*paused, number)), frozenset(killed)
-    )
+    killed = {*connection.scalars(select(runs.c.id).where(was_killed))}
+    return Run(int(number), Counter(), is_crawl, previous, {number}, killed)
+
+
+def resume_run(connection: Connection, run: Run, earlier: Collection[int]) -> None:
+    """Make earlier runs of a job parts of its run, but for those that have finished."""
+    was_paused = runs.c.id.in_(earlier) & (runs.c.outcome != "finished")
+    run.parts.update(connection.scalars(select(runs.c.id).where(was_paused)))
 
 
 def end_run(connection: Connection, run: Run, outcome: str) -> None:

@@ -34,7 +34,7 @@ def held():
 
 async def main():
     store = StoreThread(DedupSettings.from_settings(settings), deque())
-    await store.open("spider", {}, {})
+    await store.open("spider", {})
     blocks = [bytes(100_000) for _ in range(1_000)]
     del blocks[:-1]  # what is above the others keeps the C library from giving them back
     full = held()

@@ -155,7 +155,6 @@ class Checker:
             scheme = await self._store.open(
                 name,
                 {"action": settings.action, **settings.for_run()},
-                getattr(spider, "state", {}),
                 dry_run=is_parse_command(spider),
             )
         except ShinglingError:
@@ -164,6 +163,12 @@ class Checker:
             raise
         self._extractor = DocumentExtractor(settings, scheme, name, self._store, first)
         return self._extractor
+
+    async def resume(self) -> None:
+        """Go on with a job that was paused, once Scrapy has read what it keeps of it."""
+        job = getattr(self._crawler.spider, "state", None)
+        if job is not None:
+            await self._store.resume(job)
 
     async def withdraw(self, url: str) -> None:
         """Take a document out of the store: its item was dropped by a later pipeline."""

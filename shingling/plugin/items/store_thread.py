@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from shingling.errors import NoStoreError, StoreUnavailableError
 from shingling.plugin.waiting import UnderWay
 from shingling.store.decide.check import check_batch
-from shingling.store.runs import end_run, insert_run
+from shingling.store.runs import end_run, insert_run, resume_run
 from shingling.store.session import Session
 
 if TYPE_CHECKING:
@@ -66,15 +66,12 @@ class StoreThread:
         self._batches = 0
         self.is_dry_run = False
 
-    async def open(
-        self, spider: str, shown: dict[str, Any], job: dict[str, Any], *, dry_run: bool = False
-    ) -> Scheme:
+    async def open(self, spider: str, shown: dict[str, Any], *, dry_run: bool = False) -> Scheme:
         """Open the store and begin a run.
 
         Args:
             spider: its name.
             shown: what the run keeps of the settings.
-            job: what Scrapy keeps of the job (`JOBDIR`) while it is paused: here, its runs.
             dry_run: decide without changing the store, nor making one.
 
         Returns:
@@ -84,9 +81,9 @@ class StoreThread:
             StoreError, SchemeError: the store cannot be used.
         """
         self.is_dry_run = dry_run
-        return await self._call(self._open, spider, shown, job)
+        return await self._call(self._open, spider, shown)
 
-    def _open(self, spider: str, shown: dict[str, Any], job: dict[str, Any]) -> Scheme:
+    def _open(self, spider: str, shown: dict[str, Any]) -> Scheme:
         settings, dry_run = self._settings, self.is_dry_run
         open_session = partial(Session.open, scheme=settings.scheme, rules=settings.rules)
         try:
@@ -96,12 +93,8 @@ class StoreThread:
         try:
             session.compare_by(settings.extractor, dry_run=dry_run)
             if not dry_run:
-                parts = job.get(_RUNS, ())
-                begin = partial(
-                    insert_run, spider=spider, settings=shown, is_crawl=True, parts=parts
-                )
+                begin = partial(insert_run, spider=spider, settings=shown, is_crawl=True)
                 self._run = session.write(begin)
-                job[_RUNS] = [*self._run.parts]
         except BaseException:
             session.close()
             raise
@@ -111,6 +104,19 @@ class StoreThread:
             fit(session, settings.rules, None if self._run is None else self._run.id)
         self._session, self._index = session, session.index
         return session.scheme
+
+    async def resume(self, job: dict[str, Any]) -> None:
+        """Go on with the runs of a job that was paused.
+
+        Args:
+            job: what Scrapy keeps of it (`JOBDIR`): here, the numbers of its runs.
+        """
+        if self._session is not None and self._run is not None:
+            earlier = job.get(_RUNS, ())
+            await self._call(
+                self._session.database.read, partial(resume_run, run=self._run, earlier=earlier)
+            )
+            job[_RUNS] = [*self._run.parts]
 
     async def check(self, page: Page) -> Verdict:
         """Decide a page, and wait until it is committed.

@@ -10,7 +10,7 @@ import pytest
 from shingling import Page, Store
 from shingling.rules.own_fields import OwnFields
 from shingling.rules.values import own_fields
-from shingling.store.runs import end_run, insert_run
+from shingling.store.runs import end_run, insert_run, resume_run
 from tests.support.invariants import ending, text, words
 from tests.support.stores import session_of, url_of
 
@@ -121,7 +121,8 @@ def test_a_page_repeats_what_this_crawl_has_met_in_all_its_parts(file: Path) -> 
         session = session_of(store)
 
         def met_by(outcome: str | None, parts: tuple[int, ...] = ()) -> tuple[int, str | None]:
-            run = session.write(lambda one: insert_run(one, "s", {}, is_crawl=True, parts=parts))
+            run = session.write(lambda one: insert_run(one, "s", {}, is_crawl=True))
+            session.database.read(lambda one: resume_run(one, run, parts))
             (verdict,) = store.check(Page(URL, A), run=run)
             if outcome is not None:
                 session.write(lambda one: end_run(one, run, outcome))
