@@ -7,10 +7,11 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from shingling.console.opening import open_session
-from shingling.console.options import flag, option, text
+from shingling.console.options import ONLY_ONE, flag, option, text
 from shingling.console.output import (
     FOUND,
     NOT_FOUND,
+    counted,
     print_json,
     print_lines,
     print_table,
@@ -36,6 +37,7 @@ _PATTERNS = {
 
 
 def _rules(options: CommandOptions) -> int:
+    from shingling.fetching.counting import lost
     from shingling.fetching.learning import site_name
     from shingling.fetching.savings import counts_of_runs, learned_rules, outermost
 
@@ -43,6 +45,8 @@ def _rules(options: CommandOptions) -> int:
     with open_session(options) as session:
         rules = learned_rules(session, options.settings.of_rooms, site)
         counts = counts_of_runs(session)
+    if options.format:
+        return _print_for_discarder(rules)
     if options.patterns:
         return _print_patterns(options, [rule for rule in outermost(rules) if rule.active])
     shown = rules if options.all else outermost(rules)
@@ -71,11 +75,7 @@ def _rules(options: CommandOptions) -> int:
         ],
     )
     if estimate is not None:
-        print_lines(
-            f"of {estimate['checked']:,} pages that were looked at anyway,"
-            f" {estimate['lost']:,} would have been lost"
-            f" ({estimate['low']:.2%} to {estimate['high']:.2%})"
-        )
+        print_lines(lost(estimate["lost"], estimate["checked"]))
     return FOUND
 
 
@@ -109,6 +109,36 @@ def _print_patterns(options: CommandOptions, rules: Iterable[UrlRule]) -> int:
     return FOUND if patterns else NOT_FOUND
 
 
+def _print_for_discarder(rules: Iterable[UrlRule]) -> int:
+    """Print a file for duplicate-url-discarder: rules of folders in which all speaks for them."""
+    acts: dict[tuple[str, str, str], bool] = {}
+    for rule in rules:
+        folder = rule.site, rule.change, f"/{rule.node.split('/')[1]}"
+        acts[folder] = acts.get(folder, True) and rule.active
+    # Scrapy sorts parameters before it compares URLs.
+    acting = [one for one in acts if acts[one] and one[1] != "sort-parameters"]
+    written = [_for_discarder(*one) for one in acting if one[1].startswith("drop-parameter")]
+    print_json(written)
+    if left_out := len(acting) - len(written):
+        print_lines(f"{counted(left_out, 'rule')} of other kinds left out", error=True)
+    return FOUND if written else NOT_FOUND
+
+
+def _for_discarder(site: str, change: str, folder: str) -> dict[str, Any]:
+    """Write a rule in its format: in a pattern, `*` is any text, and `|` ends the path."""
+    names = change.partition(" ")[2].split("&")
+    query = "&".join(f"{name}=*" for name in names)
+    # Behind a folder: nothing, what is in it, or path parameters.
+    ends = "|" if folder == "/" else ("|", "/", ";*")
+    include = [f"{site}{folder}{end}?{query}" for end in ends]
+    return {
+        "args": names,
+        "order": 100,
+        "processor": "queryRemoval",
+        "urlPattern": {"include": include},
+    }
+
+
 def _pattern(rule: UrlRule) -> str | None:
     """Regular expression for `LinkExtractor(deny=...)`; None if the change has none."""
     kind, _, what = rule.change.partition(" ")
@@ -139,7 +169,13 @@ COMMANDS = (
                 help="only of this host, or of that of a URL (default: of all)",
             ),
             flag("--all", "list also what does not act"),
-            flag("--patterns", "print regular expressions for a link extractor instead"),
+            flag("--patterns", "print regular expressions for a link extractor instead", ONLY_ONE),
+            option(
+                "--format",
+                choices=("dud",),
+                group=ONLY_ONE,
+                help="print the rules as a file for duplicate-url-discarder instead",
+            ),
         ),
         run=_rules,
     ),

@@ -118,6 +118,7 @@ _CALLS: list[tuple[str, ...]] = [
     ("rules",),
     ("rules", "a.example", "--all"),
     ("rules", "--patterns"),
+    ("rules", "--format", "dud"),
     ("forget", "--site", HOSTILE[:80], "--only-learned", "--yes"),
     ("rebuild", "--decide", "--threshold", "0.5"),
     ("rebuild", "--threshold", "0.6"),
