@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from shingling.errors import ExtractionError
-from shingling.extraction.extractors import BUILT_IN, Extractor, default_extractor
+from shingling.extraction.extractors import Extractor, default_extractor
 from shingling.extraction.html import EXTRACTION_VERSION, decode
 from shingling.extraction.limits import limit_memory
 from shingling.rules import MAX_BYTES, WORKER_MEMORY_BYTES
@@ -112,11 +112,11 @@ class PageExtractor:
         sign("é", self.scheme)
 
     def answer(self, question: tuple[str, Fetched]) -> Answer:
-        """Do what a pool asks for: `extract`, `head` or `main_text`."""
+        """Do what a pool asks for: `extract`, `head`, `text` or `markdown`."""
         name, fetched = question
         if name == "head":
             return self.head(fetched)
-        return self.main_text(fetched) if name == "main_text" else self.extract(fetched)
+        return self.extract(fetched) if name == "extract" else self.main_text(fetched, name)
 
     def extract(self, fetched: Fetched) -> Extraction:
         """Extract and sign the main text; instead of raising, an extraction has a reason."""
@@ -153,20 +153,26 @@ class PageExtractor:
         parser = self.extractor.load_parser()
         return extract_head(fetched.body, fetched.url, encoding=fetched.encoding, parser=parser)
 
-    def main_text(self, fetched: Fetched) -> str | None:
-        """Extract the text that people read, by trafilatura; None if there is none."""
+    def main_text(self, fetched: Fetched, form: str) -> str | None:
+        """Extract the text that people read, by trafilatura; None if there is none.
+
+        Args:
+            fetched: the page, as HTML.
+            form: `text` or `markdown`.
+        """
         from shingling.extraction.main_text import extract_page
+        from shingling.extraction.trafilatura import MarkdownPage, TrafilaturaPage
 
         try:
-            if not fetched.is_html:
-                return self._plain(fetched.body)
-            return extract_page(
+            text = extract_page(
                 fetched.body,
                 fetched.url,
                 encoding=fetched.encoding,
                 max_bytes=self.max_bytes,
-                parser=BUILT_IN["trafilatura"].load_parser(),
+                parser=TrafilaturaPage if form == "text" else MarkdownPage,
             ).text
+            # Links are absolute in Markdown, and may be longer than the page.
+            return text if len(text) <= self.max_bytes else None
         except (ExtractionError, MemoryError):
             return None
 

@@ -145,13 +145,17 @@ class ExtractionPool:
         head: Head = await self._ask("head", fetched)
         return head
 
-    async def main_text(self, fetched: Fetched) -> str | None:
+    async def main_text(self, fetched: Fetched, form: str) -> str | None:
         """Extract the text that people read, by trafilatura; None if there is none.
+
+        Args:
+            fetched: the page, as HTML.
+            form: `text` or `markdown`.
 
         Raises:
             ExtractionError: with reason `timeout` or `worker_died`.
         """
-        text: str | None = await self._ask("main_text", fetched)
+        text: str | None = await self._ask(form, fetched)
         return text
 
     def close(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
+from urllib.parse import quote
 
 from lxml.html import HTMLParser, document_fromstring
 
@@ -17,6 +18,11 @@ if TYPE_CHECKING:
     from lxml.html import HtmlElement
 
 _XML_LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
+_STAND_IN = "\N{REVERSE SOLIDUS OPERATOR}"
+_BACKSLASH = re.compile(r"\\|&(?:#0*+92|#x0*+5c|bsol);?", re.IGNORECASE)
+_BEFORE_ESCAPE = re.compile(rf"(?<!{_STAND_IN}){_STAND_IN}++(?=\\)")
+_OTHER_SCHEME = re.compile("(?!https?:|mailto:)[^/]*:", re.IGNORECASE)
+_URL_CHARACTERS = "%/:?#[]@!$&'*+,;=~"  # and letters, digits and `-._`; parentheses end a link
 _SMALL_PAGE_CHARACTERS = 15_000  # in a smaller page, other extractors find little else
 _ENOUGH_FRACTION = 0.4  # of the words of a page
 # The first element of a part of a page: neither <html> nor <head> nor <body>.
@@ -112,6 +118,32 @@ class FastTrafilaturaPage(TrafilaturaPage):
         take = self._take(url)
         sure = take(favor_precision=True, fast=True)
         return sure if is_enough(sure) else take(fast=True) or take() or sure
+
+
+class MarkdownPage(TrafilaturaPage):
+    """A page whose main text is Markdown, with headings, emphasis, lists, tables and links.
+
+    trafilatura escapes what a text has of Markdown, but not what URLs have of it, and not what is
+    between LaTeX's delimiters: with a stand-in for each backslash, it finds none.
+    """
+
+    @classmethod
+    def parse(cls, html: str) -> Self | None:
+        """Parse a page without backslashes."""
+        return super().parse(_BACKSLASH.sub(_STAND_IN, html))
+
+    def main_text(self, url: str | None) -> str | None:
+        """Extract it; links to anything but pages and addresses lose their URLs."""
+        for link in self._tree.iter("a", "ref"):
+            href = quote(link.attrib.pop("href", "").strip(), safe=_URL_CHARACTERS)
+            if not _OTHER_SCHEME.match(href):
+                link.set("href", href)
+        text = super().main_text(url)
+        # Where something is escaped behind them, backslashes are escaped as well.
+        return text and _BEFORE_ESCAPE.sub(r"\g<0>\g<0>", text).replace(_STAND_IN, "\\")
+
+    def _take(self, url: str | None) -> Callable[..., str | None]:
+        return partial(super()._take(url), include_formatting=True, include_links=True)
 
 
 def _extract(tree: HtmlElement, **options: Any) -> str | None:

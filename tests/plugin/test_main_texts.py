@@ -42,9 +42,11 @@ def arguments(site: str, *paths: str) -> tuple[str, ...]:
 def test_kept_pages_are_asked_for_their_main_text_and_dropped_ones_never(
     project: Project, site: str
 ) -> None:
-    crawl = project.crawl(*arguments(site), *FILL, "-s", "DEDUP_WORKERS=2")
+    project.write("shop/spiders/spider.py", SPIDER.replace('"dedup"', '"markdown": "", "dedup"'))
+    fill = ("-s", "DEDUP_FILL_FIELDS=text,markdown,title,language")
+    crawl = project.crawl(*arguments(site), *fill, "-s", "DEDUP_WORKERS=2")
     assert crawl.stat("item_dropped_reasons_count/DuplicatePage") == "4", crawl.log
-    assert crawl.stat("dedup/main_texts") == "4"
+    assert crawl.stat("dedup/main_texts") == "8"
     assert crawl.stat("dedup/main_texts_missing") is None
     assert len(crawl.items) == 4
     for item in crawl.items:
@@ -52,6 +54,7 @@ def test_kept_pages_are_asked_for_their_main_text_and_dropped_ones_never(
         assert article(number).split()[0] in item["text"]
         assert "footer" not in item["text"]
         assert item["language"] == "en"
+        assert item["markdown"].startswith(f"# Page {number}\n")
 
 
 @pytest.mark.parametrize(

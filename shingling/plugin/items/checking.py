@@ -197,7 +197,7 @@ class Checker:
         if missing := self._extractor.main_texts_missing:
             logger.info(
                 "Dedup: trafilatura found no main text in time for %d of %d pages; their items have"
-                " the text that was compared",
+                " the text that was compared, or no Markdown",
                 missing,
                 self._extractor.main_texts,
             )

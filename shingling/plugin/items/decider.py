@@ -226,9 +226,9 @@ class ItemDecider:
         for name in self._settings.fill_fields:
             if name not in adapter.field_names() or adapter.get(name):
                 continue
-            if name == "text":
+            if name in ("text", "markdown"):
                 extractor, _ = await self.checker.opened()
-                value = await extractor.main_text(document, response, extraction)
+                value = await extractor.main_text(name, document, response, extraction)
             else:
                 value = getattr(extraction, name)
             self._put(item, name, value)

@@ -150,32 +150,36 @@ class DocumentExtractor:
         return await self._with_head(extraction, response)
 
     async def main_text(
-        self, document: Document, response: Response | None, extraction: Extraction
+        self, form: str, document: Document, response: Response | None, extraction: Extraction
     ) -> str | None:
         """Text that people read: trafilatura's, if the compared one is for comparing only.
 
         Args:
+            form: `text` or `markdown`.
             document: of an item that is kept.
             response: that it came from; None if there is none.
             extraction: of the document, as it was compared.
 
         Returns:
-            The compared text if trafilatura finds none or takes too long; `main_texts` counts how
-            often it was asked, and `main_texts_missing` how often in vain.
+            The compared text, or no Markdown, if trafilatura finds none or takes too long;
+            `main_texts` counts how often it was asked, and `main_texts_missing` how often in vain.
         """
-        if extraction.prepared is None or self._settings.extractor != _COMPARED_ONLY:
-            return extraction.text
+        compared = extraction.text if form == "text" else None
+        if (
+            extraction.prepared is None
+            or document.text is not None
+            or (form == "text" and self._settings.extractor != _COMPARED_ONLY)
+        ):
+            return compared
         fetched = fetched_for(document, response, self._settings.max_bytes)
-        if isinstance(fetched, Fetched) and not fetched.is_html:
-            return extraction.text
         text = None
         self.main_texts += 1
         if isinstance(fetched, Fetched):
             with suppress(Exception):  # the item goes on without it
-                text = await self.pool.main_text(fetched)
+                text = await self.pool.main_text(fetched, form)
         if text is None:
             self.main_texts_missing += 1
-            return extraction.text
+            return compared
         return text
 
     def stats(self) -> dict[str, float]:
