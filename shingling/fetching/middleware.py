@@ -13,9 +13,8 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Self
 from weakref import WeakKeyDictionary
 
-from scrapy import Request, signals
+from scrapy import signals
 from scrapy.exceptions import DontCloseSpider, NotConfigured
-from scrapy.http.request import NO_CALLBACK
 
 from shingling.errors import printable
 from shingling.extraction.pages import Extraction
@@ -30,6 +29,7 @@ from shingling.fetching.requests import (
     is_from_elsewhere,
     is_page,
     may_be_skipped,
+    second_look,
 )
 from shingling.fetching.sharing import SharedLearner
 from shingling.fetching.skipped import SkippedRequests
@@ -41,6 +41,7 @@ from shingling.rules.reasons import KEEPING
 from shingling.store.model import Verdict
 
 if TYPE_CHECKING:
+    from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _NO_VERDICT = Verdict("skipped")
+_MAX_SECOND_LOOKS = 2_000  # requests that could fetch a page again
 _MAX_DECIDED = 20_000  # requests that are made although they would be skipped
 
 
@@ -71,6 +73,7 @@ class FetchMiddleware:
         self._shared.tell_site = self._skipped.make_owed
         # Decisions on requests that are made anyway, by URL.
         self._decided: Recent[str, Skip] = Recent(_MAX_DECIDED)
+        self._second_looks: Recent[str, Request] = Recent(_MAX_SECOND_LOOKS)  # by URL of a page
         self._forms = FormsUnderWay()
         self._notes = PagesNoted()
         self._verdicts: WeakKeyDictionary[Response, asyncio.Future[Verdict | None]] = (
@@ -184,11 +187,14 @@ class FetchMiddleware:
             verdict = await self._verdict(response) or _NO_VERDICT
             page = _page(response, seen, extracted or Extraction(), verdict)
             is_copy = verdict.is_duplicate and verdict.resemblance == 1.0
-            self._learn(page, skip, is_copy=is_copy)
+            assert response.request is not None
+            self._learn(page, response.request, skip, is_copy=is_copy)
         except Exception as error:  # what is not noted is only not learned
             self._fail(error)
 
-    def _learn(self, page: FetchedPage, skip: Skip | None, *, is_copy: bool) -> None:
+    def _learn(
+        self, page: FetchedPage, request: Request, skip: Skip | None, *, is_copy: bool
+    ) -> None:
         learner = self._shared.learner
         if skip is not None:
             self._counts.add("checked")
@@ -199,21 +205,21 @@ class FetchMiddleware:
         if page.signature is not None:
             self._counts.add("learned_from")
         self._unlearn(learner.note(page, skip))
+        self._second_looks.put(page.url, second_look(request, page.url))
         for url in learner.refetches():
-            if self._has_ended or not self._notes.start(partial(self._refetch, url), 0, url):
+            again = self._second_looks.get(url) or second_look(request, url)
+            if self._has_ended or not self._notes.start(partial(self._refetch, again), 0, url):
                 learner.note_refetch(url, None)
         self._shared.changed()
 
-    async def _refetch(self, url: str) -> None:
+    async def _refetch(self, request: Request) -> None:
         """Fetch a page a second time, which shows what changes with each fetch."""
-        page = None
+        url, page = request.url, None
         self._counts.add("second_looks")
         try:
             engine, opened = self._crawler.engine, await self._shared.opened()
             assert engine is not None
-            response = await engine.download_async(
-                Request(url, callback=NO_CALLBACK, dont_filter=True)
-            )
+            response = await engine.download_async(request)
             is_it = response.request is not None and asked_for(response.request)[0] == url
             if opened is not None and response.status == HTTPStatus.OK and is_it:
                 extracted = await opened[0].page(response)

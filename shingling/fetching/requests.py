@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 _MARK = "dedup_followed"
 _FROM_ELSEWHERE = "dedup_from_elsewhere"
 _FOUND_ON = "dedup_found_on"
+_OF_ONE_FETCH = ("dedup_", "redirect_", "retry_")  # metadata
 _MAX_LINK_CHARS = 2_000
 _SITEMAPS = (".xml", ".xml.gz")
 
@@ -96,6 +97,27 @@ def asked_for(request: Request) -> tuple[str, tuple[str, ...]]:
         if marked[0] == next(iter(own), request.url):
             return marked[0], own
     return next(iter(redirected), request.url), redirected
+
+
+def second_look(request: Request, url: str) -> Request:
+    """Copy a request, to fetch its page or another one of its site once more, for nobody.
+
+    Args:
+        request: that has fetched a page.
+        url: of the page to fetch. Headers and cookies are for one host alone.
+    """
+    is_same_host = urlsplit(url)[:2] == urlsplit(request.url)[:2]
+    own = request.meta.items()
+    return request.replace(
+        url=url,
+        callback=NO_CALLBACK,
+        errback=None,
+        cb_kwargs=None,
+        dont_filter=True,
+        headers=request.headers if is_same_host else None,
+        cookies=request.cookies if is_same_host else None,
+        meta={name: one for name, one in own if not str(name).startswith(_OF_ONE_FETCH)},
+    )
 
 
 def may_be_skipped(request: Request) -> bool:
