@@ -24,6 +24,8 @@ _T = TypeVar("_T")
 FOUND, NOT_FOUND, FAILED = 0, 1, 2
 """Exit statuses."""
 
+_SHORTEST_URL = 8  # characters of a URL that is cut
+_MARGIN = 16  # characters beside a URL in a line
 _FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r")  # that a formula of a spreadsheet may begin with
 
 
@@ -136,7 +138,11 @@ def terminal(**options: Any) -> Console:
 def print_table(
     columns: Sequence[str], rows: Sequence[Sequence[str]], *, header: bool = True
 ) -> None:
-    """Print a table; long cells are folded, never cut, and no cell is read as markup."""
+    """Print a table; no cell is read as markup.
+
+    On a terminal, URLs are cut in the middle so that a row fits in a line; other long cells are
+    folded.
+    """
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -144,8 +150,11 @@ def print_table(
     table = Table(box=None, show_header=header, pad_edge=False, header_style="bold")
     for column in columns:
         table.add_column(column, overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(printable(cell).strip()) for cell in row))
+    cells = [[printable(cell).strip() for cell in row] for row in rows]
+    if sys.stdout.isatty():
+        cells = _with_urls_cut([columns, *cells], terminal().width)[1:]
+    for row in cells:
+        table.add_row(*map(Text, row))
     if sys.stdout.isatty():
         terminal().print(table)
         return
@@ -153,6 +162,31 @@ def print_table(
     text = io.StringIO()
     Console(file=text, width=10_000).print(table)
     print_lines(*(line.rstrip() for line in text.getvalue().splitlines()))
+
+
+def cut_url(url: str, room: int | None = None) -> str:
+    """Cut a URL in the middle so that it has room.
+
+    Args:
+        url: the URL.
+        room: number of characters; None: of most of a line of the terminal, if there is one.
+    """
+    if room is None:
+        room = terminal().width - _MARGIN if sys.stdout.isatty() else len(url)
+    if len(url) <= room:
+        return url
+    end = room // 2
+    return f"{url[: room - end - 1]}…{url[len(url) - end :]}"
+
+
+def _with_urls_cut(rows: Sequence[Sequence[str]], width: int) -> list[list[str]]:
+    """Cut the URLs in a table whose lines have so many characters."""
+    columns = [*zip(*rows, strict=True)]
+    has_urls = [any("://" in cell for cell in column) for column in columns]
+    widest = [2 + max(map(len, column)) for column in columns]
+    taken = sum(one for one, is_url in zip(widest, has_urls, strict=True) if not is_url)
+    room = max((width - taken) // max(sum(has_urls), 1) - 2, _SHORTEST_URL)
+    return [[cut_url(cell, room) if "://" in cell else cell for cell in row] for row in rows]
 
 
 def print_pages(pages: Iterable[StoredPage]) -> None:

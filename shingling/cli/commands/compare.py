@@ -95,6 +95,8 @@ def _compare(options: CommandOptions) -> int:
     _print_fields(a, b)
     if explained is not None:
         explained.print_decision()
+        explained.print_texts(scheme)
+        print_lines("")
     measures = comparison.as_dict()
     standard_error = measures.pop("standard_error")
     print_table(
@@ -112,9 +114,6 @@ def _compare(options: CommandOptions) -> int:
     if options.diff:
         print_lines("")
         print_diff(changes)
-    if explained is not None:
-        print_lines("")
-        explained.print_texts(scheme)
     return FOUND
 
 

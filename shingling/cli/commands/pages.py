@@ -25,6 +25,7 @@ from shingling.console.output import (
     FOUND,
     NOT_FOUND,
     counted,
+    cut_url,
     print_found,
     print_json,
     print_lines,
@@ -255,10 +256,13 @@ def _groups(options: CommandOptions) -> int:
 
 def _print_groups(groups: Iterable[Group]) -> None:
     for group in groups:
-        print_lines(f"{group.original.url}  {group.original.title or ''}")
+        print_lines(f"{cut_url(group.original.url)}  {group.original.title or ''}")
         for page in group.duplicates:
-            equal = f"  (the text of {page.compared_with})" if page.compared_with else ""
-            print_lines(f"  {page.resemblance or 0:.3f} {page.status:<5} {page.url}{equal}")
+            twin = page.compared_with
+            equal = f"  (the text of {cut_url(twin)})" if twin else ""
+            print_lines(
+                f"  {page.resemblance or 0:.3f} {page.status:<5} {cut_url(page.url)}{equal}"
+            )
 
 
 _SITE = option("--site", type=site, help="host, or any URL of it")
