@@ -22,10 +22,12 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.intersphinx",
     "sphinx.ext.napoleon",
+    "sphinx_copybutton",
 ]
 
 html_theme = "furo"
 html_title = "scrapy-shingling"
+html_favicon = "../shingling/web/static/icon.svg"
 html_show_sphinx = False
 html_theme_options = {
     "source_repository": "https://github.com/scrapy-shingling/scrapy-shingling/",
@@ -33,6 +35,10 @@ html_theme_options = {
     "source_directory": "docs/",
 }
 pygments_style = "friendly"
+pygments_dark_style = "monokai"
+
+# Of a console, what is typed is copied, not what is printed.
+copybutton_prompt_text = "$ "
 
 # Every heading has an anchor, named as GitHub names it, so that links work in both places.
 myst_heading_anchors = 4
