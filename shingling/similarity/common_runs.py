@@ -44,9 +44,7 @@ def longest_common_run(a: Sequence[str], b: Sequence[str]) -> Run:
     runs of 1, 2, 4, ... words the longest one is put together. Its time is O(n log(n) log(l)) for n
     words and a run of l.
     """
-    numbers: dict[str, int] = {}
-    # A zero is between the texts: a run that goes beyond it is like no other.
-    runs = np.concatenate([_numbered(a, numbers), np.zeros(1, np.uint64), _numbered(b, numbers)])
+    runs = _single_words(a, b)
     doubled: list[Hashes] = []  # runs of 1, 2, 4, ... words
     while _are_common(runs, len(a)).any():
         doubled.append(runs)
@@ -84,8 +82,7 @@ def numbered_runs(a: Sequence[str], b: Sequence[str], words: int) -> tuple[Hashe
     Returns:
         uint64[len(a) - words + 1] and uint64[len(b) - words + 1].
     """
-    numbers: dict[str, int] = {}
-    single = np.concatenate([_numbered(a, numbers), np.zeros(1, np.uint64), _numbered(b, numbers)])
+    single = _single_words(a, b)
     runs, length = single, 1
     while 2 * length < words:
         runs, length = _followed(runs, runs, length), 2 * length
@@ -105,8 +102,7 @@ def align(a: Sequence[str], b: Sequence[str]) -> Alignment | None:
         from rapidfuzz.distance import LCSseq, Levenshtein
     except ImportError:
         return None
-    numbers: dict[str, int] = {}
-    first, second = (_numbered(words, numbers) for words in (a, b))
+    first, second = _numbered(a, b)
     # A word of one text alone is in no common subsequence.
     both = (first[np.isin(first, second)].tolist(), second[np.isin(second, first)].tolist())
     return Alignment(
@@ -114,7 +110,19 @@ def align(a: Sequence[str], b: Sequence[str]) -> Alignment | None:
     )
 
 
-def _numbered(words: Sequence[str], numbers: dict[str, int]) -> Hashes:
-    return np.fromiter(
-        (numbers.setdefault(word, len(numbers) + 1) for word in words), np.uint64, len(words)
-    )
+def _single_words(a: Sequence[str], b: Sequence[str]) -> Hashes:
+    """Put the numbered words of both texts behind each other.
+
+    A zero is between them: a run that goes beyond it is like no other.
+    """
+    first, second = _numbered(a, b)
+    return np.concatenate([first, np.zeros(1, np.uint64), second])
+
+
+def _numbered(*texts: Sequence[str]) -> list[Hashes]:
+    """Give each word of texts a number; equal words have one number."""
+    numbers: dict[str, int] = {}
+    return [
+        np.array([numbers.setdefault(word, len(numbers) + 1) for word in words], np.uint64)
+        for words in texts
+    ]

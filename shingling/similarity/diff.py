@@ -18,8 +18,7 @@ _MAX_WORD_PAIRS = 20_000_000  # of one stretch whose words are compared one by o
 _MAX_DIFF_STEPS = 20_000_000  # of one difference of two texts: about three seconds
 
 # A letter of a script without spaces with the marks after it, or a word; with the blanks after.
-_LETTERS = "".join(f"{chr(low)}-{chr(high)}" for low, high in UNSPACED)
-_WORD = re.compile(rf"[{_LETTERS}](?:[^\w\s]|_)*\s*|[^\s{_LETTERS}]+\s*")
+_WORD = re.compile(rf"[{UNSPACED}](?:[^\w\s]|_)*\s*|[^\s{UNSPACED}]+\s*")
 # Full stops end a sentence with the blanks after them; wide ones also without.
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s++|(?<=[。！？])(?![.!?。！？\s])|\n")
 

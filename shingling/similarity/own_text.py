@@ -33,7 +33,6 @@ _START, _END = ["\n"] * _RUN, ["\f"] * _RUN  # around a text; no word has them
 _NUMBER_SIGN = "#"  # that a number begins with; no word has it
 _STAND_IN = "\N{LATIN LETTER BILABIAL CLICK}"  # for a number, while a line is cut into words
 _LETTERS = "a-zß-ʯͱ-ԯ"  # of names such as python3; lines are folded
-_SINGLE = "".join(f"{chr(low)}-{chr(high)}" for low, high in UNSPACED)
 _CURRENCY = "$€£¥¢₹₽₩₺₴₪₫฿₦₱"
 _DIGIT = re.compile(r"\d")
 # A number without unit, sign or decimals, and a few words without digits.
@@ -43,7 +42,7 @@ _LABEL = re.compile(r"(?:[^\s\d]++\s*+){1,5}+")
 _NAME_OR_NUMBER = re.compile(
     rf"[{_LETTERS}_](?:-*+[{_LETTERS}\d_])*+(?:(?<=\d)\.\d+)*+"
     rf"|((?:(?<!\S)[-+−±~≈<>≤≥]\ ?|[{_CURRENCY}]\ ?){{0,4}}+\d(?:[-.,:/'’×·]*+[{_LETTERS}\d])*+"
-    rf"(?:\ ?(?:[%‰°{_CURRENCY}]+[{_LETTERS}]?|[{_SINGLE}]|[^\W\d_{_SINGLE}]++))?+)"
+    rf"(?:\ ?(?:[%‰°{_CURRENCY}]+[{_LETTERS}]?|[{UNSPACED}]|[^\W\d_{UNSPACED}]++))?+)"
 )
 
 

@@ -43,7 +43,7 @@ HAN = _ranges("""
 """)
 KANA = _ranges("3031..3035 3041..3096 309D..309F 30A1..30FF 31F0..31FF 1AFF0..1B16F")
 
-UNSPACED = [
+_UNSPACED = [
     *_ranges("""
         0E01..0E33 0E40..0E46  # Thai
         0E81..0EB3 0EBD..0EC6 0EDC..0EDF  # Lao
@@ -64,6 +64,9 @@ UNSPACED = [
 These are the ideographs and kana (line-break class ID) and the scripts of complex context (class
 SA) of Unicode Standard Annex #14. Marks within these ranges stay marks.
 """
+
+UNSPACED = "".join(f"{chr(low)}-{chr(high)}" for low, high in _UNSPACED)
+"""Their ranges, as they are written in a class of a regular expression."""
 
 # Default_Ignorable_Code_Point, which NFKC_Casefold removes, and what shows no sound.
 _IGNORABLE = _ranges("""
@@ -86,7 +89,7 @@ def class_table() -> CharClasses:
             classes[code] = LETTER
         elif code >= 0x300 and unicodedata.category(char) in ("Mn", "Mc"):
             classes[code] = MARK
-    for low, high in UNSPACED:
+    for low, high in _UNSPACED:
         letters = classes[low : high + 1]
         if low >= 0x20000:
             letters[:] = SINGLE
