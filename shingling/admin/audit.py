@@ -82,19 +82,19 @@ def riskiest_drops(session: Session, show: Callable[[int, int], None]) -> Drops:
     """
     with session.reading() as connection:
         ids = connection.scalars(_DROPS).all()
-        said = {frozenset((one.a, one.b)) for one in find_reviews(connection, None)}
-    found: list[Drop] = []
+        reviewed = {frozenset((review.a, review.b)) for review in find_reviews(connection, None)}
+    riskiest: list[Drop] = []
     number = 0
     cache = SiteCache()
     for start in range(0, len(ids), _PAGES_AT_ONCE):
         show(start, len(ids))
         with session.reading() as connection:
-            some = _drops(session, connection, ids[start : start + _PAGES_AT_ONCE], cache)
-        some = [one for one in some if frozenset((one.url, one.other)) not in said]
-        number += len(some)
-        found = nlargest(MAX_DROPS, chain(found, some), _risk)
+            drops = _drops(session, connection, ids[start : start + _PAGES_AT_ONCE], cache)
+        drops = [drop for drop in drops if frozenset((drop.url, drop.other)) not in reviewed]
+        number += len(drops)
+        riskiest = nlargest(MAX_DROPS, chain(riskiest, drops), _risk)
     show(len(ids), len(ids))
-    return Drops(number, found)
+    return Drops(number, riskiest)
 
 
 def _risk(drop: Drop) -> tuple[int, float]:
@@ -107,13 +107,13 @@ def _drops(
     rows = [*select_in(connection, _PAIRS, ids)]
     known = stored_pages(connection, chain.from_iterable((row.id, row.head) for row in rows))
     pairs = [row for row in rows if row.id in known and row.head in known]
-    near = {one for row in pairs if known[row.id].status == "near" for one in (row.id, row.head)}
+    near = {page for row in pairs if known[row.id].status == "near" for page in (row.id, row.head)}
     templates = Templates(connection, cache)
     numbers = {}
     for page_id, kept in read_texts(connection, near).items():
         compared = templates.site(known[page_id].site).split(kept).compared
         numbers[page_id] = _numbers(session.scheme.canonical.words(compared))
-    found = []
+    drops = []
     for row in pairs:
         page, head = known[row.id], known[row.head]
         signs = _signs(page, head)
@@ -122,8 +122,8 @@ def _drops(
         if page.site != head.site and changed_fields(page.packed_fields, head.packed_fields):
             signs.append("another site with other data")
         value = page.resemblance and round(page.resemblance, 4)
-        found.append(Drop(page.url, page.title, head.url, head.title, value, tuple(signs)))
-    return found
+        drops.append(Drop(page.url, page.title, head.url, head.title, value, tuple(signs)))
+    return drops
 
 
 def _numbers(words: Sequence[str]) -> frozenset[tuple[str, str]]:
@@ -137,7 +137,7 @@ def _numbers(words: Sequence[str]) -> frozenset[tuple[str, str]]:
 
 def _signs(page: StoredPage, head: StoredPage) -> list[str]:
     """Signs that are stored with two pages."""
-    titles = [title_parts(one.title) for one in (page, head) if one.title]
+    titles = [title_parts(side.title) for side in (page, head) if side.title]
     value, least = page.resemblance, page.threshold
     signs = {
         "another title": len(titles) == 2 and not has_same_headline(*titles),

@@ -130,15 +130,15 @@ def _other_requirements(page: StoredPage) -> str:
 
 def why(page: StoredPage) -> str:
     """Say what decided how a page stands, with the value beside what was required."""
-    said = [deciding_reason(page)]
+    parts = [deciding_reason(page)]
     value, least = deciding_value(page), required_value(page)
     if value is not None:
         is_piece = page.reason == Reason.PIECE
         line = f"{'containment' if is_piece else 'resemblance'} {value:.3f}"
         if least is not None:
             line += f", at or above {'' if is_piece else 'the threshold '}{least:g}"
-        said.append(line)
-    return ": ".join(filter(None, said))
+        parts.append(line)
+    return ": ".join(filter(None, parts))
 
 
 class PairDecision(NamedTuple):
@@ -179,8 +179,8 @@ def page_beside(
         url: of the page that is looked for; None finds none.
         find: finds the pages of a URL.
     """
-    found = [] if url is None else find(url)
-    return next((one for one in found if one.scope == page.scope), None)
+    pages = [] if url is None else find(url)
+    return next((other for other in pages if other.scope == page.scope), None)
 
 
 def pair_decision(
@@ -232,12 +232,12 @@ class PairMeasures(NamedTuple):
         from shingling.similarity.measures import distance, estimate, overlap
         from shingling.sketch import fingerprint_set
 
-        both = [one for one in (a, b) if one is not None]
+        both = [text for text in (a, b) if text is not None]
         left = whole = None
         if len(both) == 2:
-            whole = overlap(*(fingerprint_set(one.whole, scheme) for one in both))
-            left = overlap(*(fingerprint_set(one.compared, scheme) for one in both))
-        bits = distance(*(one.simhash for one in signatures))
+            whole = overlap(*(fingerprint_set(text.whole, scheme) for text in both))
+            left = overlap(*(fingerprint_set(text.compared, scheme) for text in both))
+        bits = distance(*(signature.simhash for signature in signatures))
         return cls(left, whole, estimate(*signatures), bits)
 
     def as_dict(self) -> dict[str, Any]:

@@ -102,7 +102,7 @@ class Index:
     def usual_rules(self) -> Rules:
         """Default rules of the method that the index is for."""
         keys = Keys.BANDS if isinstance(self.keys_of, Banding) else Keys.SIMHASH_HALVES
-        method = next(name for name, one in METHODS.items() if one.keys is keys)
+        method = next(name for name, method in METHODS.items() if method.keys is keys)
         return Rules(method=method, containment=DEFAULT_CONTAINMENT if self.sampled else None)
 
     def extended(self, rules: Rules, scheme: Scheme) -> Index:
@@ -113,9 +113,9 @@ class Index:
         keys_of = Index.for_rules(rules, scheme).keys_of
         sampled = self.sampled or rules.containment is not None
         if isinstance(self.keys_of, Banding) and isinstance(keys_of, Banding):
-            rows = (one for one in range(self.keys_of.rows, 0, -1) if FUNCTIONS % one == 0)
-            found = (Index(Banding(FUNCTIONS // one, one), sampled) for one in rows)
-            return next(one for one in found if not one.shortfall(rules))
+            widths = (rows for rows in range(self.keys_of.rows, 0, -1) if FUNCTIONS % rows == 0)
+            indexes = (Index(Banding(FUNCTIONS // rows, rows), sampled) for rows in widths)
+            return next(index for index in indexes if not index.shortfall(rules))
         return Index(keys_of, sampled)
 
     def require(self, rules: Rules) -> None:
@@ -264,13 +264,13 @@ class Lookup:
 
     def candidates(self, page: Signed) -> set[int]:
         """Ids of the pages that may be like a page, of one key the oldest ones."""
-        found: set[int] = set()
+        candidates: set[int] = set()
         for key in self._keys_of(page).probes:
             if ids := self._by_band.get(key):
                 if len(ids) > MAX_PAGES_PER_KEY:
                     self.full.add(key)
-                found.update(ids[:MAX_PAGES_PER_KEY])
-        return found
+                candidates.update(ids[:MAX_PAGES_PER_KEY])
+        return candidates
 
     def likely_wholes(self, sample: Sequence[int]) -> list[int]:
         """Ids of pages that share samples, those with most first, then the oldest."""

@@ -144,8 +144,10 @@ def tune_on(
 
     def resemblances_at(size: int) -> Floats:
         sized = replace(scheme, shingle_size=size)
-        found = {text: fingerprint_set_of_words(own, sized) for text, own in words.items()}
-        return np.array([overlap(found[pair.a], found[pair.b]).resemblance for pair in pairs])
+        fingerprints = {text: fingerprint_set_of_words(own, sized) for text, own in words.items()}
+        return np.array(
+            [overlap(fingerprints[pair.a], fingerprints[pair.b]).resemblance for pair in pairs]
+        )
 
     measured = {size: resemblances_at(size) for size in sorted({*sizes, scheme.shingle_size})}
     results = []
@@ -210,21 +212,21 @@ def _reason(present: Result, chosen: Result) -> str:
 
 
 def _warnings(present: Result, chosen: Result, rules: Rules) -> list[str]:
-    found = []
+    warnings = []
     if rules.method != DEFAULT_METHOD:
-        found.append(
+        warnings.append(
             f'DEDUP_METHOD is "{rules.method}", and these figures are of "{DEFAULT_METHOD}"'
         )
     wrong = 1 - chosen.quality.precision.value
     if wrong > 1 - _MIN_PRECISION:
-        found.append(
+        warnings.append(
             f"{wrong:.0%} of the pairs taken for the same are labelled different: set"
             ' DEDUP_ACTION = "tag" and look at the pages before you drop any, or take a higher'
             " threshold"
         )
     if chosen.shingle_size != present.shingle_size:
-        found.append(
+        warnings.append(
             "a store keeps its shingle size until `scrapy dedup rebuild --scheme` has signed its"
             " texts again"
         )
-    return found
+    return warnings

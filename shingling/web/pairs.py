@@ -122,8 +122,8 @@ def aligned_rows(passages: Iterable[Change]) -> list[tuple[bool, list[Change]]]:
         and the changes that are shown in it.
     """
 
-    def is_shared(one: Change) -> bool:
-        return one.same and len(written_words(one.a)) >= MIN_WORDS_OF_SHARED_ROW
+    def is_shared(change: Change) -> bool:
+        return change.same and len(written_words(change.a)) >= MIN_WORDS_OF_SHARED_ROW
 
     return [(shared, [*changes]) for shared, changes in groupby(passages, is_shared)]
 
@@ -147,11 +147,11 @@ def stored_page(store: Store, url: str) -> StoredPage:
     Raises:
         RequestError: there is none.
     """
-    found = store.find(url)
-    if not found:
+    pages = store.find(url)
+    if not pages:
         known = link("/page", {"url": url})
         raise RequestError(f"no page is stored under {cut(url)}", 404, known)
-    return found[0]
+    return pages[0]
 
 
 def steps(side: Side, review: Review | None, scheme: Scheme) -> list[Answered]:

@@ -144,8 +144,8 @@ def _print_changes(
     if changes.examples:
         print_lines("")
         shown_as = [
-            (one.url, one.before or "(an original)", one.after or "(an original)")
-            for one in changes.examples
+            (page.url, page.before or "(an original)", page.after or "(an original)")
+            for page in changes.examples
         ]
         print_table(["URL", "duplicate of, before", "now"], shown_as)
         left = changes.to_original + changes.to_duplicate + changes.moved - len(shown_as)
