@@ -103,7 +103,7 @@ def test_mutated_pages_are_crawled_and_none_is_lost(
 
 
 def test_what_ordinary_pages_notice_of_a_bomb_is_measured(tmp_path: Path) -> None:
-    [result] = bombs.run(tmp_path, ["text: dots"], ["quick"], ["1"], size=50_000)
+    [result] = bombs.run(tmp_path, ["text: dots"], ["quick"], ["1"], size=25_000)
     assert result.lost == 0
     assert len(result.verdicts) == 2
     assert result.wait > 0
