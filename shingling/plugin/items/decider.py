@@ -175,12 +175,13 @@ class ItemDecider:
         self, document: Document, outcome: Outcome, response: Response | None
     ) -> Outcome:
         """Call a document repeated if it says what this crawl has met, and that has come out."""
+        again = False
         while outcome.verdict.repeats == "crawl" and not outcome.verdict.is_duplicate:
             if await self._deliveries.has_come_out(outcome.url):
                 return outcome.with_verdict(original=outcome.url, reason=Reason.REPEATED)
-            outcome = await self.checker.check(document, response, again=True)
-            if not self._deliveries.is_under_way(outcome.url):
+            if again:  # it is stored, because an item of an earlier crawl has come out
                 return outcome.with_verdict(repeats=None)
+            outcome, again = await self.checker.check(document, response, again=True), True
         return outcome
 
     def _drops(self, document: Document | Reason, verdict: Verdict) -> bool:
@@ -336,10 +337,6 @@ class Deliveries:
             if await self._ends_well(delivery):
                 return True
         return url not in self._lost
-
-    def is_under_way(self, url: str) -> bool:
-        """Whether the later pipelines have an item of a page."""
-        return url in self._under_way
 
     async def _ends_well(self, delivery: Delivery) -> bool:
         has_come_out = delivery.has_come_out
