@@ -21,5 +21,6 @@ IS_PURE = os.environ.get("SHINGLING_PURE") == "1"
 setup(
     ext_modules=[] if IS_PURE else [KERNEL],
     packages=[*FOUND, "shingling.migrations", "shingling.migrations.versions"],
+    py_modules=["scrapy_shingling"],  # the first guess by the name of the distribution
     options={} if IS_PURE else {"bdist_wheel": {"py_limited_api": "cp311"}},
 )

@@ -60,7 +60,8 @@ def test_a_setting_that_names_a_field_which_no_item_has_is_said_once(tmp_path: P
         "DEDUP_IGNORE_FIELDS names 'view' (did you mean 'views'?): of 24",
         "DEDUP_TITLE_FIELD names 'headline': of 24",
     ]
-    few = crawl(tmp_path, items[:2], "DEDUP_FIELDS=sku,skuu", "DEDUP_TEXT_FIELD=text")
+    guess = 'ADDONS={"scrapy_shingling.Addon": 500}'  # by the name of the distribution
+    few = crawl(tmp_path, items[:2], guess, "DEDUP_FIELDS=sku,skuu", "DEDUP_TEXT_FIELD=text")
     (line,) = lines(few, "none has such a field")
     assert "DEDUP_FIELDS names 'skuu'" in line
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import html
 import json
+import os
 import re
 import shutil
+import subprocess
 import sys
 import textwrap
 from dataclasses import dataclass
@@ -20,7 +22,7 @@ from tests.repository.docs.console import Shell, commands, with_port_of
 from tests.repository.docs.pages import DOCS, Block, blocks, read, sections
 from tests.support.crawls import SPIDER, Project, read_feed, run_scrapy
 from tests.support.installed import ROOT
-from tests.support.pages import article, html as html_page
+from tests.support.pages import article, html as html_of, links
 from tests.support.serving import serving
 
 if TYPE_CHECKING:
@@ -101,7 +103,7 @@ def test_of_items_with_their_own_text_only_copies_are_dropped(shop: Shop) -> Non
 def test_the_recipe_of_an_incremental_crawl_brings_what_is_new_or_has_changed(
     tmp_path: Path,
 ) -> None:
-    pages = {f"/{number}": html_page(article(number), f"Story {number}") for number in range(200)}
+    pages = {f"/{number}": html_of(article(number), f"Story {number}") for number in range(200)}
 
     def brought(feed: str) -> list[str]:
         pages["/"] = "".join(f"<a href={path}>Story</a> " for path in sorted(pages))
@@ -124,9 +126,9 @@ def test_the_recipe_of_an_incremental_crawl_brings_what_is_new_or_has_changed(
             pages[path] += "<p class=price>12</p>"
         texts = [f"/{number}" for number in range(3, 7)]
         for number, path in enumerate(texts):
-            pages[path] = html_page(f"{article(300 + number)} {article(3 + number)}", "Story")
+            pages[path] = html_of(f"{article(300 + number)} {article(3 + number)}", "Story")
         fresh = [f"/{number}" for number in range(200, 203)]
-        pages.update({path: html_page(article(int(path[1:])), "New") for path in fresh})
+        pages.update({path: html_of(article(int(path[1:])), "New") for path in fresh})
         assert brought("second.jsonl") == sorted([*prices, *texts, *fresh])
         assert brought("third.jsonl") == []
 
@@ -217,6 +219,25 @@ def test_the_picture_of_the_readme_shows_what_the_demonstration_prints(demo: Dem
     assert "@font-face" not in picture, "it must not load anything"
     drawn = "".join(map(html.unescape, re.findall(r"<text[^>]*>(.*?)</text>", picture)))
     assert bare("".join(shortened(demo.printed))) in bare(drawn), "run `make picture`"
+
+
+def test_the_script_of_the_readme_drops_duplicates(tmp_path: Path) -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    found = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
+    [script] = [one for one in found if "crawl.py" in one]
+    pages = {f"/{name}": html_of(article(1), navigation=name) for name in "ab"}
+    pages["/"] = links(pages)
+    with serving(pages) as server:
+        here = script.replace("https://example.com", server.url).replace("example.com", "127.0.0.1")
+        (tmp_path / "crawl.py").write_text(here, encoding="utf-8")
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        done = subprocess.run(
+            [sys.executable, "crawl.py"], cwd=tmp_path, env=environment, capture_output=True,
+            text=True, check=True,
+        )  # fmt: skip
+    assert len((tmp_path / "articles.jsonl").read_text().splitlines()) == 2, done.stderr
+    assert "3 items: 1 dropped (1 exact), " in done.stderr
+    assert (tmp_path / "dedup.db").is_file()
 
 
 def test_the_readme_tells_the_numbers_of_the_demonstration(demo: Demo) -> None:
