@@ -123,6 +123,9 @@ def _print(summary: Summary, options: Options, out: str) -> None:
         least = counted(options.min_exact_words, "word")
         shown = f"{counted(summary.short, 'row')} with fewer than {least}"
         rows.insert(3, ("short", f"{shown} are kept without a comparison"))
+    if summary.same_id:
+        shown = f"{counted(summary.same_id, 'row')}, named by file and line instead"
+        rows.insert(2, ("id of an earlier row", f"{shown}, such as {summary.same_id_example}"))
     if summary.stored is not None:
         shown = ", ".join(f"{number:,} {status}" for status, number in summary.stored.items())
         rows.append(("in the store", shown or "nothing"))

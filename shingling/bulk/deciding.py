@@ -19,7 +19,6 @@ from shingling.bulk.signed_rows import (
     KEPT,
     NEAR,
     NO_ROW,
-    REPEATED_ID,
     SHORT,
     OrderedRows,
 )
@@ -69,6 +68,12 @@ def decide_rows(signed: SignedRows, options: Options, report: Callable[[float], 
     return decided
 
 
+def repeated_ids(signed: SignedRows) -> Integers:
+    """Find the rows with the id of an earlier row; known rows do not count."""
+    counted = np.arange(len(signed)) >= signed.first
+    return np.flatnonzero(_first_of_equal(signed.column("id"), counted) != NO_ROW)
+
+
 def with_more_kept(decided: Records, keep_each: int) -> Records:
     """Decisions by which so many rows of each group stay: its original, and its first others."""
     rows = np.flatnonzero(decided["original"] != NO_ROW)
@@ -87,11 +92,10 @@ def _decide_in_order(
     words = signed.column("words")
     places = np.arange(len(words))
     known = signed.known_decisions()
-    repeated_id = _first_of_equal(signed.column("id"), places >= signed.first) != NO_ROW
     long_enough = words >= options.min_exact_words
-    same_text = _first_of_equal(signed.column("text"), ~repeated_id & long_enough)
+    same_text = _first_of_equal(signed.column("text"), long_enough)
     same_text[: len(known)] = NO_ROW
-    compared = ~repeated_id & (same_text == NO_ROW) & (signed.column("length") > 0)
+    compared = (same_text == NO_ROW) & (signed.column("length") > 0)
     compared[: len(known)] &= known["original"] == NO_ROW
     compared &= words >= options.scheme.min_comparable_words
     match_rule = MatchRule.by(options.rules)
@@ -107,7 +111,6 @@ def _decide_in_order(
     decided = np.zeros(len(words), DECISION)
     decided["original"] = NO_ROW
     decided["state"][~long_enough] = SHORT
-    decided["state"][repeated_id] = REPEATED_ID
     decided[: len(known)] = known
     rows = near.rows
     decided["state"][rows] = NEAR

@@ -186,7 +186,9 @@ class Summary:
         exact: duplicates with the same text.
         near: duplicates with a similar text.
         short: kept rows that are too short to be compared.
-        bad: rows that could not be read or signed, or have the id of an earlier row.
+        bad: rows that could not be read or signed.
+        same_id: rows with the id of an earlier row, which are called by their file and line.
+        same_id_example: the first of them.
         seconds: duration, without that of interrupted runs before.
         reasons: number of bad rows by reason.
         problems: the first bad rows.
@@ -201,6 +203,8 @@ class Summary:
     near: int = 0
     short: int = 0
     bad: int = 0
+    same_id: int = 0
+    same_id_example: str = ""
     seconds: float = 0.0
     reasons: Counter[str] = field(default_factory=Counter)
     problems: list[Problem] = field(default_factory=list)

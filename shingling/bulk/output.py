@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from functools import cached_property
-from heapq import merge
 from itertools import islice, product
 from typing import IO, TYPE_CHECKING, Any
 
@@ -14,7 +13,7 @@ import numpy as np
 from shingling.admin.files import write_records
 from shingling.bulk.deciding import with_more_kept
 from shingling.bulk.options import OUTPUT_FORMATS, Problem, Summary
-from shingling.bulk.signed_rows import EXACT, NEAR, NO_ROW, REPEATED_ID, SHORT
+from shingling.bulk.signed_rows import EXACT, NEAR, NO_ROW, SHORT
 from shingling.bulk.storing import STORE_FILE, store_records
 from shingling.console.files import LEFT_OVER, written_whole
 from shingling.errors import BulkError
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from shingling.bulk.signed_rows import SignedRows
 
 MAX_PROBLEMS_SHOWN = 5  # in the summary
-REPEATED_ID_REASON = "the id of an earlier row"
 _FILES = ("bad", "kept", "removed", "groups")
 _IDS_AT_ONCE = 1 << 16  # in memory
 _ROWS_PER_PARQUET_GROUP = 10_000
@@ -110,13 +108,10 @@ class Output:
         """Yield the bad rows, and count all rows."""
         first = self.signed.first
         states = self.staying["state"][first:]
-        counts = np.bincount(states, minlength=REPEATED_ID + 1).tolist()
-        summary.total = len(states) - counts[REPEATED_ID]
+        counts = np.bincount(states, minlength=SHORT + 1).tolist()
+        summary.total = len(states)
         summary.exact, summary.near, summary.short = (counts[one] for one in (EXACT, NEAR, SHORT))
-        rows = first + np.flatnonzero(states == REPEATED_ID)
-        places = self.signed.records_of(rows)[["source", "line"]]
-        repeated = ((*place, REPEATED_ID_REASON) for place in places.tolist())
-        for source, line, reason in merge(self.signed.bad(), repeated):
+        for source, line, reason in self.signed.bad():
             problem = Problem(self.signed.name(source), line, reason)
             yield to_json(problem._asdict())
             summary.bad += 1
@@ -129,8 +124,7 @@ class Output:
     def _kept(self, report: Callable[[int], None]) -> Iterator[bytes]:
         """Yield the rows that are kept."""
         for start, stop in self.signed.blocks(self.signed.first):
-            decided = self.staying[start:stop]
-            kept = (decided["original"] == NO_ROW) & (decided["state"] != REPEATED_ID)
+            kept = self.staying[start:stop]["original"] == NO_ROW
             yield from self.signed.lines(self.signed.records(start, stop)[kept])
             report(stop)
 

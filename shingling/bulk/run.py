@@ -11,15 +11,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-import numpy as np
-
-from shingling.bulk.deciding import decide_rows
+from shingling.bulk.deciding import decide_rows, repeated_ids
 from shingling.bulk.inputs.sources import sources_of
 from shingling.bulk.known import KnownRows, known_rows
 from shingling.bulk.options import Options, Progress, Summary
-from shingling.bulk.output import REPEATED_ID_REASON, Output
+from shingling.bulk.output import Output
 from shingling.bulk.pairs import MAX_ROWS, keys_of
-from shingling.bulk.signed_rows import REPEATED_ID, RowsWriter, SignedRows
+from shingling.bulk.signed_rows import RowsWriter, SignedRows
 from shingling.bulk.signing import sign_all
 from shingling.bulk.storing import put_into_store
 from shingling.bulk.values import kept_values
@@ -198,6 +196,8 @@ class _Run:
                     file.write(self._plan.encode())
         signed = SignedRows(self.work / "signed", sources, options.fields.text, known)
         with closing(signed):
+            with_same_id = repeated_ids(signed)
+            signed.forget_ids(with_same_id)
             self._look_at_words_left(signed)
             decided = self._decide(signed)
             stored = None
@@ -206,6 +206,8 @@ class _Run:
                 stored = put_into_store(self.store._session, signed, decided, options, report)
             output = Output(signed, decided, self.out, options)
             summary = output.write(self._report("writing", len(signed)))
+            summary.same_id = len(with_same_id)
+            summary.same_id_example = "".join(signed.ids(signed.records_of(with_same_id[:1])))
         summary.stored = stored
         summary.seconds = time.monotonic() - began
         with written_whole(self.out / _SUMMARY) as file:
@@ -229,20 +231,14 @@ class _Run:
         """Decide all rows.
 
         Raises:
-            BulkError: there are too many, or a row of a strict run has the id of an earlier one.
+            BulkError: there are too many.
         """
         rows = len(signed)
         if rows > MAX_ROWS:
             raise BulkError(f"{rows:,} rows are more than one run takes")
         report = self._report("deciding", rows)
         report(0)
-        decided = decide_rows(signed, self.options, lambda share: report(int(share * rows)))
-        repeated_id = np.flatnonzero(decided["state"] == REPEATED_ID)
-        if self.options.strict and len(repeated_id):
-            [record] = signed.records_of(repeated_id[:1])
-            name, line = signed.position(record)
-            raise BulkError(f"{plain_line(name)}, line {line:,}: {REPEATED_ID_REASON} (--strict)")
-        return decided
+        return decide_rows(signed, self.options, lambda share: report(int(share * rows)))
 
 
 @contextmanager

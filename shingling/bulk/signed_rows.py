@@ -60,8 +60,8 @@ IN_LINES = 1 << 63
 NO_ROW = np.uint32(0xFFFFFFFF)
 """Instead of the number of a row."""
 
-KEPT, EXACT, NEAR, SHORT, REPEATED_ID = range(5)
-"""What becomes of a row; one with `REPEATED_ID` has the id of an earlier row, and is bad."""
+KEPT, EXACT, NEAR, SHORT = range(4)
+"""What becomes of a row."""
 
 DECISION = np.dtype(
     [("state", "u1"), ("original", "<u4"), ("resemblance", "<f8"), ("containment", "<f8")]
@@ -250,6 +250,11 @@ class SignedRows:
     def column(self, name: str) -> Records:
         """Read a field of `ROW_RECORD` of all rows."""
         return np.concatenate([self.records(*bounds)[name] for bounds in self.blocks()])
+
+    def forget_ids(self, rows: Integers) -> None:
+        """Let rows be called by their input and line, as those without an id."""
+        if len(rows):
+            np.memmap(self._folder / "rows", ROW_RECORD, "r+")["id_length"][rows] = 0
 
     def known_decisions(self) -> Records:
         """Read what is decided already, on the first rows: `DECISION`[n]."""

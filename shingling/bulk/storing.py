@@ -13,14 +13,14 @@ from shingling.admin.importing import decide_export, string_or_none
 from shingling.admin.records import Header
 from shingling.admin.signed_pages import SignedPage, end_record, first_records, page_record
 from shingling.admin.transfer import restore
-from shingling.bulk.signed_rows import EXACT, NEAR, NO_ROW, REPEATED_ID, SHORT
+from shingling.bulk.signed_rows import EXACT, NEAR, NO_ROW, SHORT
 from shingling.text import clean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from shingling.admin.records import Record
-    from shingling.arrays import Flags, Records
+    from shingling.arrays import Records
     from shingling.bulk.options import Options
     from shingling.bulk.signed_rows import SignedRows
     from shingling.store.index import Index
@@ -63,7 +63,7 @@ def put_into_store(
     if signed.first or restore(session, header, records) is None:
         as_run = "bulk", options.as_dict()
         return decide_export(session, options.rules, header, records, as_run).counts
-    return _counted(decided[_stored(signed, decided)])
+    return _counted(decided[signed.column("words") > 0])
 
 
 def store_records(
@@ -86,7 +86,7 @@ def store_records(
         report: called with the number of rows that are done.
         first: the first of these rows; known rows may come before it.
     """
-    stored, now = _stored(signed, decided), int(time.time())
+    stored, now = signed.column("words") > 0, int(time.time())
     counts = _counted(decided[first:][stored[first:]])
     settings = options.as_dict()
     yield from first_records(options.scheme, index, options.rules, counts, now, settings)
@@ -131,12 +131,6 @@ def _pages(
             title=string_or_none(values.get("title")),
             language=string_or_none(values.get("language")),
         )
-
-
-def _stored(signed: SignedRows, decided: Records) -> Flags:
-    """Mark the rows that are pages of a store."""
-    found: Flags = (decided["state"] != REPEATED_ID) & (signed.column("words") > 0)
-    return found
 
 
 def _counted(decided: Records) -> Counter[str]:

@@ -384,7 +384,6 @@ BAD = [
     (b'{"id": "x", "text": null}', "text is null"),
     (b'{"id": "x", "text": "  "}', "text is empty"),
     *((b'{"id": "x", "text": %s}' % one, "text is no string") for one in (b"7", b"true", b"[]")),
-    (b'{"id": "1", "text": "once more"}', "the id of an earlier row"),
     (b'{"id": "x", "html": "<html><body></body></html>"}', "no main text"),
     (b"[" * 100_000, "not JSON"),
 ]
@@ -401,7 +400,7 @@ def test_every_bad_row_is_named_by_its_line(tmp_path: Path) -> None:
     assert result_of(tmp_path / "out").kept == [row["id"] for row in GOOD]
 
 
-@pytest.mark.parametrize(("bad", "reason"), [BAD[0], BAD[4], BAD[-3], BAD[-2]])
+@pytest.mark.parametrize(("bad", "reason"), [BAD[0], BAD[4], BAD[-2]])
 def test_a_strict_run_stops_at_the_first(
     tmp_path: Path, bad: bytes, reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -413,6 +412,24 @@ def test_a_strict_run_stops_at_the_first(
         summary_of(file, strict=True)
     with pytest.raises(BulkError, match=f"line 5: {reason}"):  # also where it goes on
         summary_of(file, strict=True)
+
+
+def test_a_row_with_the_id_of_an_earlier_one_is_decided_by_its_text(tmp_path: Path) -> None:
+    texts = [article(number) for number in range(4)]
+    first = [{"id": 1, "text": texts[0]}, {"id": 2, "text": texts[1]}]
+    second = [{"id": "1", "text": texts[2]}, {"id": 2, "text": texts[1]}, {"text": texts[3]}]
+    files = [write_lines(tmp_path / "a.jsonl", first), write_lines(tmp_path / "b.jsonl", second)]
+    out, store = tmp_path / "out", f"sqlite:///{tmp_path / 'dedup.db'}"
+    options = replace(ALONE, strict=True, keep="longest")
+    with Store.open(store) as opened:
+        summary = deduplicate(map(str, files), out, options, store=opened)
+        urls = {page.url for page in opened.pages()}
+    assert read_lines(out / "kept.jsonl") == [*first, second[0], second[2]]
+    assert (summary.bad, summary.same_id) == (0, 2)
+    assert summary.same_id_example == f"{files[1]}:1"
+    [removed] = read_lines(out / "removed.jsonl")
+    assert (removed["id"], removed["original"]) == (f"{files[1]}:2", "2")
+    assert urls == {"1", "2", *(f"{files[1]}:{line}" for line in (1, 2, 3))}
 
 
 def test_an_id_that_is_asked_for_has_to_be_there(tmp_path: Path) -> None:

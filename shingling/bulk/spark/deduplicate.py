@@ -17,7 +17,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession, functions as f
 
 from shingling.bulk.options import Options, Problem, Summary, keeps_order, order_field
-from shingling.bulk.output import MAX_PROBLEMS_SHOWN, REPEATED_ID_REASON as _AGAIN
+from shingling.bulk.output import MAX_PROBLEMS_SHOWN
 from shingling.bulk.pairs import MAX_ROWS
 from shingling.bulk.spark.near import DUPLICATES, near_duplicates
 from shingling.bulk.spark.signing import SIGNED, sign_rows
@@ -40,23 +40,22 @@ _FRAMES = ("kept", "removed", "groups", "bad")
 _MARKED = """
 WITH good AS (SELECT * FROM {signed} WHERE reason IS NULL),
 ids AS (
-    SELECT id, min(row) AS first FROM good WHERE id IS NOT NULL GROUP BY id HAVING count(*) > 1
+    SELECT id, min(at) AS first FROM good WHERE id IS NOT NULL GROUP BY id HAVING count(*) > 1
 ),
-repeated AS (SELECT row, {again} AS repeated_id FROM good JOIN ids USING (id) WHERE row > first),
-enough AS (
-    SELECT row, text_hash FROM good LEFT ANTI JOIN repeated USING (row) WHERE words >= {least}
-),
+same_ids AS (SELECT row, true AS same_id FROM good JOIN ids USING (id) WHERE at > first),
+enough AS (SELECT row, text_hash FROM good WHERE words >= {least}),
 texts AS (
     SELECT text_hash, min(row) AS first FROM enough GROUP BY text_hash HAVING count(*) > 1
 ),
 copies AS (
     SELECT row, first FROM enough JOIN texts USING (text_hash) WHERE row > first AND row >= {known}
 )
-SELECT at, row, name, coalesce(reason, repeated_id) AS reason, words, simhash, first,
+SELECT at, row, same_id, reason, words, simhash, first,
+    if(same_id, coalesce(name, concat('row:', at + 1 - {known})), coalesce(id, name)) AS name,
     first IS NULL AND words >= {comparable} AS is_compared
-FROM {signed} LEFT JOIN repeated USING (row) LEFT JOIN copies USING (row)
+FROM {signed} LEFT JOIN same_ids USING (row) LEFT JOIN copies USING (row)
 """
-"""Marks rows with the id of an earlier one, by a reason, and with the text of one: the first such.
+"""Marks rows with the id of an earlier one, and those with the text of one by the first such.
 
 Known rows have no ids, and are not marked.
 """
@@ -142,6 +141,7 @@ class Decided:
     bad: DataFrame
     store: DataFrame | None
     _outcomes: DataFrame = field(repr=False)
+    _same_id: DataFrame = field(repr=False)
     _work: Work = field(repr=False)
 
     def counts(self) -> Summary:
@@ -153,6 +153,8 @@ class Decided:
         summary = Summary(
             total, total - repeated, repeated, exact, near, short, bad, reasons=reasons
         )
+        summary.same_id, example = self._same_id.selectExpr("count(*)", "min_by(name, at)").first()
+        summary.same_id_example = example or ""
         if bad:
             shown = self.bad.where("file IS NOT NULL").limit(MAX_PROBLEMS_SHOWN).collect()
             summary.problems = [Problem(row.file, row.line, row.reason) for row in shown]
@@ -314,9 +316,7 @@ def _decided(
     signed = signed.unionByName(known.select(*_SIGNATURE), allowMissingColumns=True)
     texts = texts.unionByName(known.select("at", "row", "text"), allowMissingColumns=True)
     least, comparable = options.min_exact_words, options.scheme.min_comparable_words
-    marked = work.spark.sql(
-        _MARKED, signed=signed, least=least, comparable=comparable, known=first, again=_AGAIN
-    )
+    marked = work.spark.sql(_MARKED, signed=signed, least=least, comparable=comparable, known=first)
     marked = work.write(marked, "marked")
     bad = marked.where("reason IS NOT NULL").join(places, "at").orderBy("at")
     if options.strict:
@@ -348,6 +348,7 @@ def _decided(
         bad.selectExpr("name AS id", "reason", "file", "line"),
         store,
         staying,
+        marked.where("same_id"),
         work,
     )
 

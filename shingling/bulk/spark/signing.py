@@ -39,13 +39,12 @@ def sign_rows(batches: Iterable[Any], options: Options) -> Iterator[Any]:
 
 
 def _signed(row: dict[str, Any], options: Options) -> tuple[Any, ...]:
-    """Sign a row: id, name, reason, place in the order, words, text hash, SimHash and minima."""
+    """Sign a row: its id, file and line, and the others of `SIGNED`."""
     row_id, name = None, row["place"]
     try:
         values = json_value(row["values"])
         row_id = id_of_row(values, options)
-        name = row_id or name
-        if name is None:
+        if row_id is None and name is None:
             raise BadRowError("no id")
         signature = sign_text(row["values"], options)
         if signature is None:
