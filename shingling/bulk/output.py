@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice, product
+from itertools import islice, product, takewhile
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from shingling.errors import BulkError
 from shingling.files.json_values import to_json
 from shingling.rules import METHODS
 from shingling.store.index import Index
+from shingling.text import plain_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
     from shingling.bulk.signed_rows import SignedRows
 
 MAX_PROBLEMS_SHOWN = 5  # in the summary
+_MUCH = 0.5  # of the rows: removed
+_LEAST_ROWS = 20  # so that the share of those removed says something
+_ROWS_COMPARED = 20  # of the largest group
 _FILES = ("bad", "kept", "removed", "groups")
 _IDS_AT_ONCE = 1 << 16  # in memory
 _ROWS_PER_PARQUET_GROUP = 10_000
@@ -95,6 +99,31 @@ class Output:
             with written_whole(self.out / STORE_FILE) as file:
                 write_records(records, file)
         return summary
+
+    def removed_too_many(self, summary: Summary) -> str:
+        """Say that most rows are removed, and what the largest group shares; "" if few are."""
+        if summary.total < _LEAST_ROWS or summary.repeated <= _MUCH * summary.total:
+            return ""
+        first = self.signed.first
+        originals = self.staying["original"]
+        removed = first + np.flatnonzero(originals[first:] != NO_ROW)
+        heads, sizes = np.unique(originals[removed], return_counts=True)
+        largest = sizes.argmax()
+        rows = removed[originals[removed] == heads[largest]]
+        shared = np.median(self.staying["resemblance"][rows])
+        said = (
+            f"Removed {summary.repeated:,} of {summary.total:,} rows, {len(rows):,} of them as"
+            f" duplicates of one row, {plain_line(next(self._ids(heads[largest:])))} (resemblance"
+            f" {shared:.2f})"
+        )
+        texts = [self.signed.text(int(row)).split() for row in rows[:_ROWS_COMPARED]]
+        start = [*takewhile(lambda words: len({*words}) == 1, zip(*texts, strict=False))]
+        if start:
+            said += f". They begin with the same {len(start):,} words"
+        return (
+            f"{said}. If they are no copies, name a field that has only what is their own with"
+            " --text-field, or another --threshold"
+        )
 
     def _save(self, name: str, form: str, lines: Iterator[bytes], columns: dict[str, str]) -> None:
         """Write rows, which are lines of JSON."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import shutil
 import time
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from shingling.arrays import Records
     from shingling.bulk.inputs.sources import Source
     from shingling.store.store import Store
+
+logger = logging.getLogger(__name__)
 
 _Rows = TypeVar("_Rows")
 
@@ -206,6 +209,8 @@ class _Run:
                 stored = put_into_store(self.store._session, signed, decided, options, report)
             output = Output(signed, decided, self.out, options)
             summary = output.write(self._report("writing", len(signed)))
+            if warning := output.removed_too_many(summary):
+                logger.warning("%s", warning)
             summary.same_id = len(with_same_id)
             summary.same_id_example = "".join(signed.ids(signed.records_of(with_same_id[:1])))
         summary.stored = stored

@@ -377,6 +377,8 @@ def without_text(values: dict[str, Any], fields: Fields) -> str:
             value = values[name]
             if value is None:
                 return f"{name} is null"
+            if isinstance(value, list):
+                return f"{name} is a list, such as of messages: join what it has into one text"
             return f"{name} is empty" if isinstance(value, str) else f"{name} is no string"
     return f"neither {fields.text} nor {fields.html}"
 

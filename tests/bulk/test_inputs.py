@@ -383,7 +383,11 @@ BAD = [
     (b'{"id": "x"}', "neither text nor html"),
     (b'{"id": "x", "text": null}', "text is null"),
     (b'{"id": "x", "text": "  "}', "text is empty"),
-    *((b'{"id": "x", "text": %s}' % one, "text is no string") for one in (b"7", b"true", b"[]")),
+    *((b'{"id": "x", "text": %s}' % one, "text is no string") for one in (b"7", b"true", b"{}")),
+    (
+        b'{"id": "x", "text": [{"role": "user", "content": "one two"}]}',
+        "text is a list, such as of messages: join what it has into one text",
+    ),
     (b'{"id": "x", "html": "<html><body></body></html>"}', "no main text"),
     (b"[" * 100_000, "not JSON"),
 ]
@@ -430,6 +434,26 @@ def test_a_row_with_the_id_of_an_earlier_one_is_decided_by_its_text(tmp_path: Pa
     [removed] = read_lines(out / "removed.jsonl")
     assert (removed["id"], removed["original"]) == (f"{files[1]}:2", "2")
     assert urls == {"1", "2", *(f"{files[1]}:{line}" for line in (1, 2, 3))}
+
+
+def test_a_run_that_removes_most_rows_says_what_they_share(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    tools, *own = random_texts(3, 41, 60)
+    prompt = " ".join(f"{word} {word}s {word}x" for word in tools.split())
+    rows = [{"id": f"q{at}", "text": f"{prompt} {text[:200]}"} for at, text in enumerate(own)]
+    most, few, other = (tmp_path / name for name in ("most", "few", "own"))
+    for folder in (most, few, other):
+        folder.mkdir()
+    assert summary_of(write_lines(most / "rows.jsonl", rows)).unique == 1
+    [message] = caplog.messages
+    assert message.startswith("Removed 39 of 40 rows, 39 of them as duplicates of one row, q0 (res")
+    assert "They begin with the same 180 words. If they are no copies" in message
+    caplog.clear()
+    summary_of(write_lines(few / "rows.jsonl", rows[:19]))
+    rows = [{**row, "own": text} for row, text in zip(rows, own, strict=True)]
+    summary_of(write_lines(other / "rows.jsonl", rows), fields=Fields(text="own"))
+    assert not caplog.messages
 
 
 def test_an_id_that_is_asked_for_has_to_be_there(tmp_path: Path) -> None:
