@@ -26,6 +26,14 @@ _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _NO_CHARSETS = {"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape"}
 
 
+# Letters of one of these are letters of the others, so a guess mistakes one for another.
+_CYRILLIC = ("cp1251", "koi8-r", "iso8859-5", "cp866", "koi8-u", "mac-cyrillic")
+_COMMON = "оеаинтсрвлкі"  # of Slavic languages
+_CAPITAL_WEIGHT = 0.95  # beside a small letter
+_ASCII = bytes(range(128))
+_LETTERS_LOOKED_AT = 1 << 14
+
+
 class Head(NamedTuple):
     """What a page says of itself: `<title>`, declared language and canonical URL, or None."""
 
@@ -75,4 +83,14 @@ def decode(body: bytes, encoding: str | None = None) -> str:
 def _guess_encoding(body: bytes) -> str | None:
     from trafilatura.utils import detect_encoding
 
-    return next(filter(None, map(resolve_encoding, detect_encoding(body))), None)
+    guessed = next(filter(None, map(resolve_encoding, detect_encoding(body))), None)
+    if guessed not in _CYRILLIC:
+        return guessed
+    letters = body.translate(None, _ASCII)[:_LETTERS_LOOKED_AT]
+    return max(_CYRILLIC, key=lambda name: _looks_cyrillic(letters.decode(name, "replace")))
+
+
+def _looks_cyrillic(letters: str) -> float:
+    """Count the letters that are common in Slavic languages."""
+    capitals = sum(map(letters.count, _COMMON.upper()))
+    return sum(map(letters.count, _COMMON)) + _CAPITAL_WEIGHT * capitals

@@ -245,6 +245,24 @@ def test_valid_utf_8_is_utf_8_whatever_is_declared(declared: str) -> None:
     assert extract_page(page.encode(), encoding=declared) == extract_page(page)
 
 
+UKRAINIAN = "Вірші та пісні мого народу співають у кожному селі біля річки. "
+
+
+@pytest.mark.parametrize("text", [RUSSIAN, RUSSIAN.upper(), UKRAINIAN])
+@pytest.mark.parametrize("encoding", ["windows-1251", "koi8-u", "iso-8859-5", "cp866"])
+def test_cyrillic_without_a_declaration_is_not_read_by_another_charset(
+    text: str, encoding: str
+) -> None:
+    page = page_of(text if encoding != "cp866" else text.replace("і", "и"))
+    assert decode(page.encode(encoding)) == page
+
+
+def test_capitals_of_windows_1251_are_no_small_letters_of_koi8() -> None:
+    for title in ("ЗАВТРА В МОСКВЕ ПРОЙДЕТ ПАРАД ВОЙСК ГАРНИЗОНА, А ВЕЧЕРОМ САЛЮТ",):
+        page = f"<html><title>x</title><p>{title}</p></html>"
+        assert decode(page.encode("windows-1251")) == page
+
+
 @pytest.mark.parametrize("declared", ["no-such-charset", "", "\0", "é"])
 def test_bytes_of_an_unknown_declared_encoding_are_guessed(declared: str) -> None:
     assert decode(page_of(RUSSIAN).encode("windows-1251"), declared) == page_of(RUSSIAN)
