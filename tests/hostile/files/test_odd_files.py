@@ -20,6 +20,8 @@ from shingling.files.tables import csv_lines
 from tests.bulk.collections import read_lines, write_lines
 from tests.support.pages import article
 
+from .archives import good_record
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -154,6 +156,16 @@ READ: dict[str, tuple[str, bytes, list[Any], list[str]]] = {
         [],
     ),
     "bytes behind gzip": ("a.jsonl.gz", gzip.compress(GOOD + b"\n") + b"x" * 99, [1], ["further"]),
+    # From public reports: huggingface/datasets 8241, pandas 17615, datalad 3523, pandas 36888.
+    "a byte order mark": ("a.jsonl", b"\xef\xbb\xbf" + GOOD + b"\n", [1], []),
+    "empty lines": ("a.jsonl", b"\n" + GOOD + b"\n\n\n", [1], []),
+    "a line separator in a string": (
+        "a.jsonl",
+        GOOD.replace(b'": "', b'": "\xe2\x80\xa8', 1) + b"\n",
+        [1],
+        [],
+    ),
+    "two files without a line end": ("a.jsonl", GOOD * 2 + b"\n" + GOOD, [1], ["not JSON"]),
     "emoji and signs": (
         "a.csv",
         HEADER + "1,\U0001f44d\n2,\U0001f44d\n3,!!!\n".encode(),
@@ -161,6 +173,14 @@ READ: dict[str, tuple[str, bytes, list[Any], list[str]]] = {
         [],
     ),
 }
+
+
+def test_one_empty_line_between_records_is_enough(tmp_path: Path) -> None:
+    pytest.importorskip("fastwarc")  # webrecorder/warcio 131
+    records = (good_record(number).removesuffix(b"\r\n") for number in (1, 2, 3))
+    kept, bad, _ = run(tmp_path / "a.warc", b"".join(records))
+    assert kept == [f"https://example.com/{number}" for number in (1, 2, 3)]
+    assert bad == []
 
 
 @pytest.mark.parametrize("name", READ)
@@ -188,6 +208,12 @@ REFUSED = {
     "tar called JSON lines": ("a.jsonl.gz", in_tar(), "no row can be used; line 1: not JSON"),
     "tar called CSV": ("a.csv.gz", in_tar(), "there are no rows in it"),
     "gzip in gzip": ("a.jsonl.gz", gzip.compress(gzip.compress(GOOD)), "line 1: not UTF-8"),
+    # webrecorder/warcit 11: pages that were never responses.
+    "a WARC of resources": (
+        "a.warc",
+        good_record(1).replace(b"WARC-Type: response", b"WARC-Type: resource"),
+        "there are no rows in it",
+    ),
     "an empty WARC": ("a.warc", b"", "there are no rows in it"),
 }
 
