@@ -28,8 +28,9 @@ class RunRecord:
         spider: name of the spider; `import` and `bulk` for those commands.
         started, finished: None if it has not ended.
         outcome: why it ended; None if it has not, or was killed.
-        counts: verdicts by their status, `full_keys` that were met, items that were not compared by
-            their reason (`skipped_short`), requests (`fetch_requests`, of a site
+        counts: verdicts by their status, `changed_pages`, whose text, title or own data has
+            changed, whatever their verdict, `full_keys` that were met, items that were not compared
+            by their reason (`skipped_short`), requests (`fetch_requests`, of a site
             `fetch_requests:example.com`) and those that were not made (`fetch_skipped`).
         settings: those that it ran with.
         state: the outcome; without one, `running` if it has written something in the last ten

@@ -291,8 +291,14 @@ class Store:
         return [*map(self.with_own_text, self._of_urls([url]))]
 
     def find_pasted(self, text: str) -> list[StoredPage]:
-        """Find the pages of a URL, or else those that it has without scheme, `www.` or slash."""
-        return self.find(text) or [*map(self.with_own_text, self._of_urls(pasted_urls(text)))]
+        """Find the pages of a URL, or else those that it has without scheme, `www.` or slash.
+
+        If there are none, those that it has without its fragment.
+        """
+        url = text.partition("#")[0]
+        tried = [text], pasted_urls(text), pasted_urls(url)
+        found = next(filter(None, map(self._of_urls, tried)), [])
+        return [*map(self.with_own_text, found)]
 
     def _of_urls(self, urls: list[str]) -> list[StoredPage]:
         query = SHOWN.where(pages.c.url_key.in_(map(key_of, urls))).order_by(pages.c.id)

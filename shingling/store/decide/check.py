@@ -96,10 +96,12 @@ def check_batch(
             validation.look(batch)
         write_batch(batch)
         counts = Counter[str](verdict.status for verdict in verdicts)
-        if batch.lookup.full:
-            counts["full_keys"] = len(batch.lookup.full)
+        counts["full_keys"] = len(batch.lookup.full)
+        counts["changed_pages"] = sum(
+            one.status == "changed" or one.previous is not None for one in verdicts
+        )
         if run is not None:
-            counts = run.counts + counts
+            counts = run.counts + counts  # without those that are zero
             write_counts(connection, run.id, counts)
             rows = batch.pages.rows
             on_pages = [(one.status, one.page_id) for one in verdicts if one.page_id is not None]

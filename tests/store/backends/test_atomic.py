@@ -112,6 +112,7 @@ def test_an_error_in_the_middle_of_a_batch_stores_and_teaches_nothing_of_it(
     with Store.open(url_of(file.with_stem("whole"))) as whole:
         whole.check([FIRST])
         assert told(store.check(pages, run=run)) == told(whole.check(pages))
+    assert run.counts.pop("changed_pages") == 1
     assert run.counts.total() == len(pages)
 
 
