@@ -8,6 +8,7 @@ of the room's module `room` with these names:
 - `update_settings(settings, dedup)`: adds its components to those of a crawl.
 - `finish_crawl(settings, spider)`: is called when the store of a crawl is closed.
 - `savings(session, settings)`: what a store has learned to save.
+- `repeated_urls(session, settings)`: URLs of stored pages that would not be fetched again.
 
 Such a module imports what it needs in these functions: they are asked for in every crawl. `Store`
 asks in the same way for `StoreAdmin` of a module `store_admin`, the class of `Store.admin`, and the

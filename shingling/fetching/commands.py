@@ -39,11 +39,11 @@ _PATTERNS = {
 def _rules(options: CommandOptions) -> int:
     from shingling.fetching.counting import lost
     from shingling.fetching.learning import site_name
-    from shingling.fetching.savings import counts_of_runs, learned_rules, outermost
+    from shingling.fetching.savings import counts_of_runs, known_learner, outermost
 
     site = options.site and site_name(f"http://{options.site.split('://', 1)[-1]}")
     with open_session(options) as session:
-        rules = learned_rules(session, options.settings.of_rooms, site)
+        rules = known_learner(session, options.settings.of_rooms, site).rules()
         counts = counts_of_runs(session)
     if options.format:
         return _print_for_discarder(rules)

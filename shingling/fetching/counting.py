@@ -56,7 +56,10 @@ class FetchCounts:
 
     def of_run(self) -> dict[str, int]:
         """Take the counts that the store keeps with the run."""
-        names = ("requests", "skipped", "would_skip", "explored", "checked", "would_lose")
+        names = (
+            *("requests", "skipped", "would_skip", "explored", "checked", "would_lose"),
+            "learned_from",
+        )
         found = {f"fetch_{name}": self._counts[name] for name in names if self._counts[name]}
         for site, number in self._sites.most_common(_MAX_SITES_OF_RUN):
             found[f"fetch_requests:{site}"] = number

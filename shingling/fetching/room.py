@@ -35,6 +35,13 @@ def savings(session: Session, dedup: DedupSettings) -> Any:
     return read_savings(session, dedup.of_rooms)
 
 
+def repeated_urls(session: Session, dedup: DedupSettings) -> list[dict[str, Any]]:
+    """List the stored URLs that the rules make equal to those of earlier pages."""
+    from shingling.fetching.savings import repeated_urls
+
+    return repeated_urls(session, dedup.of_rooms)
+
+
 def _read_changes(value: Any) -> tuple[str, ...]:
     """Read texts of changes: a list, or with commas in between as Scrapy's command line has them.
 

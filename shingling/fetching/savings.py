@@ -7,6 +7,8 @@ from itertools import groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from sqlalchemy import text
+
 from shingling.fetching.learning import UrlLearner
 from shingling.fetching.learning.evidence import path_to
 from shingling.fetching.stored_rules import read_rules
@@ -20,18 +22,20 @@ if TYPE_CHECKING:
     from shingling.store.session import Session
 
 _RUNS_LOOKED_AT = 100
+_URLS_LOOKED_AT = 10_000
+_LAST_URLS = text("SELECT url FROM pages ORDER BY id DESC LIMIT :limit")
 _FEW = 0.01  # share of the requests below which little is saved
 
 
-def learned_rules(
+def known_learner(
     session: Session, of_rooms: Mapping[str, Any], site: str | None = None
-) -> list[UrlRule]:
-    """Rules as a crawl would know them that began now.
+) -> UrlLearner:
+    """Make a learner that knows what one of a crawl would know that began now.
 
     Args:
         session: the store.
         of_rooms: settings of the rooms.
-        site: host without `www.`; None: all.
+        site: host without `www.`, of which it knows; None: of all.
     """
     saved = read_rules(session, site)
     learner = UrlLearner(
@@ -41,7 +45,28 @@ def learned_rules(
     )
     for name, rows in groupby(saved, attrgetter("site")):
         learner.load(name, rows)
-    return learner.rules()
+    return learner
+
+
+def repeated_urls(session: Session, of_rooms: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """List the stored URLs that the rules make equal to that of an earlier page, the last first.
+
+    By the rules as they are known now, of the pages that were stored last.
+
+    Returns:
+        The `url` of each, the one that it `repeats`, and the `changes` that make both equal.
+    """
+    learner = known_learner(session, of_rooms)
+    with session.reading() as connection:
+        urls = connection.scalars(_LAST_URLS, {"limit": _URLS_LOOKED_AT}).all()
+    found, first_of_form = [], dict[int | None, str]()
+    for url in reversed(urls):
+        repeats = first_of_form.setdefault(learner.form(url), url)
+        if repeats == url:
+            continue
+        if changes := learner.acting(url) | learner.acting(repeats):
+            found.append({"url": url, "repeats": repeats, "changes": sorted(changes)})
+    return found[::-1]
 
 
 def outermost(rules: Iterable[UrlRule]) -> list[UrlRule]:
@@ -79,6 +104,7 @@ class Savings(NamedTuple):
         requests: that could have been skipped, by runs that have counted them.
         skipped: that were.
         would_skip: that would have been, with `observe`.
+        learned_from: pages that the rules were learned from.
         lost: share of them that would have brought another page, of those that were looked at.
         looked_at: how many were.
         sites: those with rules, the one with most repeats first.
@@ -88,6 +114,7 @@ class Savings(NamedTuple):
     requests: int
     skipped: int
     would_skip: int
+    learned_from: int
     lost: Proportion
     looked_at: int
     sites: list[SiteSavings]
@@ -107,7 +134,12 @@ class Savings(NamedTuple):
         """What that means, in words."""
         repeats = self.skipped + self.would_skip
         if not self.requests and not repeats:
-            return "No crawl has looked at requests yet: DEDUP_FETCH is all."
+            if not self.learned_from and not self.sites:
+                return "No crawl has looked at requests yet: DEDUP_FETCH is all."
+            return (
+                "Crawls have learned from pages, but have made no request that could have been"
+                " skipped: start requests, and those with data for an item, are always made."
+            )
         if not self.sites:
             return (
                 "Little is saved because no change of a URL was seen to repeat pages: their"
@@ -141,7 +173,7 @@ def counts_of_runs(session: Session) -> Counter[str]:
 def read_savings(session: Session, of_rooms: Mapping[str, Any]) -> Savings:
     """Add up what the last runs have skipped, or would have, and list the rules of all sites."""
     counts = counts_of_runs(session)
-    rules = outermost(learned_rules(session, of_rooms))
+    rules = outermost(known_learner(session, of_rooms).rules())
     sites = [
         SiteSavings(
             site,
@@ -156,6 +188,7 @@ def read_savings(session: Session, of_rooms: Mapping[str, Any]) -> Savings:
         counts["fetch_requests"],
         counts["fetch_skipped"],
         counts["fetch_would_skip"],
+        counts["fetch_learned_from"],
         Proportion.of(counts["fetch_would_lose"], counts["fetch_checked"]),
         counts["fetch_checked"],
         sites,

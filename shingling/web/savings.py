@@ -6,17 +6,21 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from shingling.rooms import hooks
+from shingling.web.requests import part_of
 
 if TYPE_CHECKING:
     from shingling.plugin.settings import DedupSettings
     from shingling.store.session import Session
     from shingling.web.requests import Fields, Values
 
-SAVINGS = ("requests", "skipped", "would_skip", "lost", "looked_at", "settings", "why", "rows")
+SAVINGS = (
+    *("requests", "skipped", "would_skip", "learned_from", "lost", "looked_at", "settings", "why"),
+    *("rows", "next", "total"),
+)
 """Names of the values that are data."""
 
 
-def show_savings(session: Session, _: Fields, *, settings: DedupSettings) -> Values:
+def show_savings(session: Session, query: Fields, *, settings: DedupSettings) -> Values:
     """Show what is saved, and each rule with what is counted of its site."""
     read = next(hooks("savings"))
     found = read(session, settings)
@@ -25,4 +29,10 @@ def show_savings(session: Session, _: Fields, *, settings: DedupSettings) -> Val
         for site, requests, repeats, rules in found.sites
         for rule in rules
     ]
-    return {**found._asdict(), "settings": found.settings, "why": found.why, "rows": rows}
+    shown = {**found._asdict(), "settings": found.settings, "why": found.why}
+    return {**shown, **part_of(rows, query)}
+
+
+def show_repeats(session: Session, query: Fields, *, settings: DedupSettings) -> Values:
+    """List the stored URLs that the rules would skip."""
+    return part_of(next(hooks("repeated_urls"))(session, settings), query)

@@ -497,6 +497,7 @@ def test_observe_skips_nothing_and_tells_how_often_that_would_have_lost_a_page(
     assert (found.skipped, found.would_skip) == (0, would)
     assert found.requests == int(seen["dedup/fetch/requests"]) <= len(asked)
     assert found.looked_at == int(seen["dedup/fetch/checked"])
+    assert found.learned_from == int(seen["dedup/fetch/learned_from"])
     [of_site] = found.sites
     assert of_site.requests == found.requests
     assert of_site.repeats == would + int(seen.get("dedup/fetch/explored", 0))
