@@ -30,7 +30,9 @@ class Proportion(NamedTuple):
         return cls(found / number, low, high)
 
     def __str__(self) -> str:
-        """Write the proportion with its interval."""
+        """Write the proportion with its interval; a dash if it is one of nothing."""
+        if self.low == 0 and self.high == 1:  # of anything, one end is closer
+            return "–"
         return f"{self.value:.3f} ({self.low:.2f} to {self.high:.2f})"
 
 

@@ -22,7 +22,7 @@ from shingling.store.decide.write import write_batch
 from shingling.store.index import Index
 from shingling.store.indexing import index_all
 from shingling.store.known import read_texts, unpacked
-from shingling.store.schema.rows import ORIGINS, row_from
+from shingling.store.schema.rows import ORIGINS, read_minima, row_from
 from shingling.store.schema.tables import (
     LIVE,
     NEXT,
@@ -68,10 +68,13 @@ _NUMBERS = """
     FROM {} AS old JOIN next_pages AS new ON old.id = new.id
 """
 _EXAMPLES = """
-    SELECT new.url, was.url, now.url, coalesce(new.resemblance, old.resemblance)
+    SELECT new.url, was.url, now.url, coalesce(new.resemblance, old.resemblance),
+        coalesce(new.reason, CASE WHEN other.original_id > 0 THEN 'original_is_duplicate' END),
+        new.minima, other.minima
     FROM {} AS old JOIN next_pages AS new ON old.id = new.id
         LEFT JOIN pages AS was ON was.id = old.original_id
         LEFT JOIN pages AS now ON now.id = new.original_id
+        LEFT JOIN next_pages AS other ON other.id = coalesce(new.original_id, old.original_id)
     WHERE coalesce(old.original_id, 0) <> coalesce(new.original_id, 0)
     ORDER BY new.{}, new.id LIMIT :limit
 """
@@ -87,13 +90,23 @@ _DELETE_TEXT = text("DELETE FROM texts WHERE page_id = :page_id")
 class Change(NamedTuple):
     """A page whose original is another one than before; None is an original.
 
-    `resemblance` is to the one that it gets, or else leaves.
+    Args:
+        url: of the page.
+        before: its original.
+        after: the one that it gets.
+        resemblance: to the one that it gets, or else leaves, as it was measured.
+        reason: why it stands as it does afterwards, as of a verdict, or `original_is_duplicate` if
+            the original that it leaves has become one.
+        whole_texts: estimated resemblance of the whole texts of these two, by which it is looked
+            for.
     """
 
     url: str
     before: str | None
     after: str | None
     resemblance: float | None = None
+    reason: str | None = None
+    whole_texts: float = 0.0
 
     @property
     def kind(self) -> str:
@@ -330,7 +343,10 @@ def _changes(connection: Connection, old: str = "pages", *, by_chance: bool = Fa
     number, before, after, to_original, to_duplicate, moved = numbers
     order, limit = ("url_key", number) if by_chance else ("first_seen", _MAX_EXAMPLES)
     found = connection.execute(text(_EXAMPLES.format(old, order)), {"limit": limit})
-    examples = tuple(map(Change._make, found))
+    examples = tuple(
+        Change._make((*said, float(np.mean(read_minima(own) == read_minima(other)))))
+        for *said, own, other in found
+    )
     return Changes(number, (before, after), to_original, to_duplicate, moved, examples)
 
 

@@ -90,8 +90,8 @@ def json_text(value: Any, *, ascii_only: bool = False, indent: int | None = None
     return "\n".join(line if line.isprintable() else _escaped(line) for line in lines)
 
 
-def csv_text(rows: Iterable[Mapping[str, Any]]) -> str:
-    """Write rows as CSV (RFC 4180) with a header: the names of the first row.
+def csv_text(rows: Iterable[Mapping[str, Any]], *, header: bool = True) -> str:
+    """Write rows as CSV (RFC 4180), with the names of the first row as header if it is wanted.
 
     A page within a row is its URL, any other nested value JSON. A text that a spreadsheet would
     take for a formula gets an apostrophe before it.
@@ -99,7 +99,7 @@ def csv_text(rows: Iterable[Mapping[str, Any]]) -> str:
     written = io.StringIO()
     writer = csv.writer(written)
     for number, row in enumerate(rows):
-        if not number:
+        if header and not number:
             writer.writerow(row)
         writer.writerow(map(_csv_cell, row.values()))
     return written.getvalue()

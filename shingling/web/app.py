@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +20,7 @@ from shingling.errors import ShinglingError, StoreUnavailableError
 from shingling.rooms import hooks
 from shingling.web import audit, threshold
 from shingling.web.audit import AuditPage
-from shingling.web.data import ENDINGS, View, data_response
+from shingling.web.data import ENDINGS, View, csv_response, json_response
 from shingling.web.guard import STATIC, Guard, is_equal
 from shingling.web.lists import (
     group_filter,
@@ -39,9 +41,9 @@ from shingling.web.requests import (
     needed_field,
 )
 from shingling.web.reviewing import Decisions, version
-from shingling.web.savings import SAVINGS, show_savings
+from shingling.web.savings import SAVINGS, show_repeats, show_savings
 from shingling.web.shown import environment, link
-from shingling.web.store_threads import CountingError, Kept
+from shingling.web.store_threads import PATIENCE, CountingError, Kept
 from shingling.web.threshold import ThresholdPage
 
 if TYPE_CHECKING:
@@ -68,6 +70,8 @@ _HEADINGS = {
     500: "This failed",
     503: "The store is busy",
 }
+
+_DECIDED = "_decided"  # end of the name of a cookie
 
 
 class Application:
@@ -125,6 +129,8 @@ class Application:
         }
         if self._has_savings:
             views["savings"] = View(partial(show_savings, settings=self._settings), SAVINGS)
+            repeats = partial(show_repeats, settings=self._settings)
+            views["repeats"] = View(repeats, ("rows", "next", "total"))
         forms = {
             "/review": partial(self._decide, action=self._decisions.review),
             "/undo": partial(self._decide, action=self._decisions.undo),
@@ -165,7 +171,7 @@ class Application:
         elif not isinstance(error, ShinglingError):
             line = f"scrapy dedup serve failed: {type(error).__name__}"
         if request.scope["path"].endswith(ENDINGS):
-            return data_response({"error": line}, ".json", "problem", status)
+            return json_response({"error": line}, status)
         answer = self._problem(status, f"{line[:1].upper()}{line[1:]}.", back)
         if isinstance(error, CountingError):
             answer.headers["refresh"] = "2"
@@ -181,21 +187,35 @@ class Application:
     ) -> Response:
         query = fields_of(request.scope["query_string"])
         fields = {field: value for field, value in query.items() if field != "decided"}
-        values = await self._stores.run(lambda session: view.show(session, fields))
-        endings = ENDINGS if "rows" in values else ENDINGS[:1]
+        endings = ENDINGS if "rows" in view.names else ENDINGS[:1]
         if ending and ending not in endings:
             raise RequestError("this page is no list: ask for it as .json", 404)
-        if "rows" in values and values.get("next"):
+        if ending == ".csv":
+            read = partial(self._read_patiently, view)
+            return await csv_response(read, fields, f"{self._access.root}/{name}.csv")
+        values = await self._stores.run(lambda session: view.show(session, fields))
+        if "rows" in view.names and values["next"]:
             values["next"] = link(f"/{name}", {**fields, "after": values["next"]})
         if ending:
             data = {field: values[field] for field in view.names}
             if data.get("next"):
-                data["next"] = self._access.root + data["next"]
-            return data_response(data, ending, name)
+                data["next"] = self._access.root + data["next"].replace("?", ".json?", 1)
+            return json_response(data)
+        told = request.cookies.get(self._access.cookie + _DECIDED)
+        is_own = told == self._told(query.get("decided", ""))
+        values["decided"] = self._decisions.get(query) if is_own else None
         values["address"] = link(f"/{name}", fields)
-        whole = {**fields, "size": MAX_ROWS}
-        values["as_data"] = [(one[1:], link(f"/{name}{one}", whole)) for one in endings]
+        as_json = link(f"/{name}.json", {**fields, "size": MAX_ROWS})
+        as_csv = link(f"/{name}.csv", {**fields, "size": None, "after": None})
+        values["as_data"] = [("json", as_json), ("csv", as_csv)][: len(endings)]
         return self._page(name, query, values)
+
+    async def _read_patiently(self, view: View, fields: Fields) -> Values:
+        """Read the values of a view, however long it takes to count them."""
+        while True:
+            with suppress(CountingError):
+                return await self._stores.run(lambda session: view.show(session, fields))
+            await asyncio.sleep(PATIENCE)
 
     async def _find(self, request: Request) -> Response:
         query = fields_of(request.scope["query_string"])
@@ -241,7 +261,14 @@ class Application:
         decision = await self._stores.run(lambda session: action(session, form))
         self._kept.forget()
         mark = "&" if "?" in following else "?"
-        return RedirectResponse(f"{following}{mark}decided={decision.number}", status_code=303)
+        answer = RedirectResponse(f"{following}{mark}decided={decision.number}", status_code=303)
+        # The address may be copied and sent to others, who have decided something else.
+        self._access.set_cookie(answer, _DECIDED, self._told(f"{decision.number}"))
+        return answer
+
+    def _told(self, number: str) -> str:
+        """Value of the cookie of a browser that is told of the decision of a number."""
+        return f"{number}.{self._access.form_token}"
 
     async def _form(self, request: Request) -> Fields:
         """Form of one of our own pages.
@@ -257,8 +284,7 @@ class Application:
         return form
 
     def _page(self, name: str, query: Fields, values: Values, *, status: int = 200) -> Response:
-        decided = self._decisions.get(query)
-        shown = {"decided": decided, "here": f"/{name}", "query": query, **values}
+        shown = {"decided": None, "here": f"/{name}", "query": query, **values}
         page = self._templates.get_template(f"{name}.html").render(shown)
         if root := self._access.root:
             # What pages say has no such quote: it is escaped.

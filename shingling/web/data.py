@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from shingling.console.output import csv_text, json_text
 from shingling.files.json_values import json_value
+from shingling.web.requests import MAX_ROWS
+from shingling.web.shown import link
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import AsyncIterator, Awaitable, Callable
 
     from shingling.store.session import Session
     from shingling.web.requests import Fields, Values
@@ -25,30 +27,48 @@ class View(NamedTuple):
     Args:
         show: reads the values of its template, by the fields of a query. A list has `rows`, and as
             `next` what their address has as `after`, where it goes on; None at its end.
-        names: of the values that are data; a list has its `rows` as CSV.
+        names: of the values that are data; a list, which has its `rows` as CSV, has `next` as well.
     """
 
     show: Callable[[Session, Fields], Values]
     names: tuple[str, ...]
 
 
-def data_response(data: Values, ending: str, name: str, status: int = 200) -> Response:
-    """Answer with data.
+def json_response(data: Values, status: int = 200) -> Response:
+    """Answer with data, which has as `next` the address of the next rows if there are more."""
+    text = json_text(json_value(data), indent=1)
+    return Response(f"{text}\n", status, _next(data.get("next")), "application/json")
+
+
+async def csv_response(
+    read: Callable[[Fields], Awaitable[Values]], fields: Fields, address: str
+) -> Response:
+    """Answer with the rows of a list, of which `MAX_ROWS` at a time are in memory.
 
     Args:
-        data: with the address of the next rows, as a page, as `next` if there are more.
-        ending: `.json`, or `.csv` for its rows alone.
-        name: of the view, for the file that a browser writes.
-        status: of the answer.
+        read: reads the values of the view, by the fields of a query.
+        fields: of the query: as many rows as it asks for by `size`, or all of them.
+        address: that the query is of.
     """
-    following = data.get("next")
-    headers = {}
-    if following:
-        following = following.replace("?", f"{ending}?", 1)
-        data = {**data, "next": following}
-        headers["link"] = f'<{following}>; rel="next"'
-    if ending == ".json":
-        text = json_text(json_value(data), indent=1)
-        return Response(f"{text}\n", status, headers, "application/json")
-    headers["content-disposition"] = f'attachment; filename="{name}.csv"'
-    return Response(csv_text(json_value(data["rows"])), status, headers, "text/csv")
+    asked = {"size": f"{MAX_ROWS}", **fields}
+    first = await read(asked)  # what is wrong with the query is said before the answer begins
+    has_size = "size" in fields
+    following = link(address, {**fields, "after": first["next"]}) if first["next"] else None
+
+    async def parts() -> AsyncIterator[str]:
+        values, header = first, True
+        while True:
+            yield csv_text(json_value(values["rows"]), header=header)
+            header = header and not values["rows"]
+            if has_size or not values["next"]:
+                return
+            values = await read({**asked, "after": f"{values['next']}"})
+
+    headers = _next(following if has_size else None)
+    headers["content-disposition"] = f'attachment; filename="{address.rpartition("/")[2]}"'
+    return StreamingResponse(parts(), headers=headers, media_type="text/csv")
+
+
+def _next(following: str | None) -> dict[str, str]:
+    """Header that says where a list goes on."""
+    return {"link": f'<{following}>; rel="next"'} if following else {}

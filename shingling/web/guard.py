@@ -67,8 +67,18 @@ class Access:
 
     @property
     def cookie(self) -> str:
-        """Name of the cookie that holds the token: cookies do not know of ports."""
+        """Name of the cookie with the token, and beginning of others: cookies know no ports."""
         return f"dedup_{self.port}"
+
+    def set_cookie(self, answer: Response, end: str, value: str) -> None:
+        """Give the browser a cookie for our own pages, whose name has an end."""
+        answer.set_cookie(
+            *(f"{self.cookie}{end}", value),
+            path=f"{self.root}/",
+            secure=self.origin.startswith("https:"),
+            httponly=True,
+            samesite="strict",
+        )
 
     def is_for_us(self, host: str) -> bool:
         """Whether a Host header names this application."""
@@ -148,11 +158,5 @@ class Guard:
         # A path of our own, never `//elsewhere`.
         path = "/" + request.scope["path"].lstrip("/\\")
         answer = RedirectResponse(link(path, rest), status_code=303)
-        answer.set_cookie(
-            *(self.access.cookie, token),
-            path=f"{self.access.root}/",
-            secure=self.access.origin.startswith("https:"),
-            httponly=True,
-            samesite="strict",
-        )
+        self.access.set_cookie(answer, "", token)
         return answer

@@ -129,6 +129,18 @@ def fill_with_editions(url: str, not_reviewed: Collection[int] = _NOT_REVIEWED) 
                 store.admin.review(*urls, same=number < EDITED_STORIES // 2)
 
 
+def fill_with_frames(url: str) -> None:
+    """Store stories of two sites, word for word, each in the frame of its site."""
+    with Store.open(url) as store:
+        for number in range(8):
+            for site in (1, 2):
+                words = article(900 + site, 100).split()
+                lines = [" ".join(words[at : at + 10]) for at in range(0, len(words), 10)]
+                text = "\n".join([article(100 + number, 150), *lines])
+                title = f"Story {article(200 + number, 3)}"
+                store.check([Page(f"https://s{site}.example/{number}", text=text, title=title)])
+
+
 def fill_with_runs(url: str) -> None:
     """Store what three crawls of a site have met: pages that come, go, change, or are short."""
     shop = "https://www.shop.example/item"

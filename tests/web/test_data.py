@@ -5,11 +5,16 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
+from benchmarks.web.stores import fill
+from shingling import Page, Store
 from shingling.console.output import csv_text
+from shingling.store.session import Session
 from tests.support.commands import dedup_command
+from tests.support.pages import article
 from tests.web.conftest import serving
 from tests.web.stores import fill_with_own_text
 from tests.web.test_requests import CITY, PAIR, ask
@@ -55,6 +60,112 @@ def test_views_are_data_with_their_filter_and_go_on_by_a_link(news: Served) -> N
     assert [row["status"] for row in group["rows"]] == ["near", "near", "exact"]
     assert data_of(news, "/overview.json")["status"]["pages"] == 28
     assert data_of(news, "/reviews.json")["total"] == 0
+
+
+def fill_with_many(url: str) -> None:
+    """Store more rows of every list than are read at once."""
+    fill(url, 3600)
+    of_pages = "WHERE pages.id <= 1200"
+    with Session.open(url) as session, session.database.writing() as connection:
+        for statement in (
+            (
+                "INSERT INTO runs (spider, started, finished, outcome, counts, settings)"
+                f" SELECT spider, started, finished, outcome, counts, settings FROM runs, pages"
+                f" {of_pages} AND runs.id = 1"
+            ),
+            "DELETE FROM reviews",
+            (
+                "INSERT INTO reviews SELECT url_key, url_key, url, url, 1, NULL, id FROM pages"
+                f" {of_pages}"
+            ),
+            f"UPDATE pages SET original_id = NULL, status = 'new' {of_pages}",
+            (
+                "UPDATE pages SET status = 'near', original_id ="
+                " CASE WHEN id <= 2400 THEN id - 1200 ELSE 1 END WHERE id > 1200"
+            ),
+        ):
+            connection.exec_driver_sql(statement)
+
+
+LISTS = {
+    "/pages": "pages",
+    "/pages?status=original&words=harbour": (
+        "pages WHERE original_id IS NULL AND lower(title) LIKE '%harbour%'"
+    ),
+    "/groups": "(SELECT DISTINCT original_id FROM pages WHERE original_id > 0)",
+    "/group?url={first}": "pages WHERE original_id = 1",
+    "/runs": "runs",
+    "/reviews": "reviews",
+}
+"""Lists, and the SQL of their rows."""
+
+
+def test_the_csv_of_a_list_has_all_rows(tmp_path: Path) -> None:
+    with serving(tmp_path, fill_with_many) as served:
+        with Session.open(served.store, create=False) as session, session.reading() as connection:
+            count = connection.exec_driver_sql
+            first = count("SELECT url FROM pages WHERE id = 1").scalar()
+            numbers = [
+                count(f"SELECT count(*) FROM {rows}").scalar_one() for rows in LISTS.values()
+            ]
+        assert sum(number > 1000 for number in numbers) == 5
+        for address, number in zip(LISTS, numbers, strict=True):
+            path, mark, query = address.format(first=first).partition("?")
+            _, headers, body = ask(served, f"{path}.csv{mark}{query}")
+            assert "link" not in headers
+            rows = [*csv.reader(io.StringIO(body))]
+            assert len({*map(tuple, rows)}) == len(rows) == number + 1, address
+
+            _, headers, some = ask(served, f"{path}.csv?size=7&{query}")
+            assert [*csv.reader(io.StringIO(some))] == rows[:8]
+            behind = headers["link"].partition("<")[2].partition(">")[0]
+            assert behind.startswith(f"{path}.csv?")
+            following = data_of(served, behind.replace(".csv", ".json"))
+            assert len(following["rows"]) == 7
+            assert following["next"].startswith(f"{path}.json?")
+            _, _, rest = ask(served, behind.replace("size=7", ""))
+            assert [*csv.reader(io.StringIO(rest))][1:] == rows[8:], "from there on"
+
+
+def fill_with_changes(url: str) -> None:
+    """Store what two crawls have met, of which the second one finds other texts and one price."""
+    first = {number: (article(number, 150), f"Story {number}") for number in range(12)}
+    second = {
+        **first,
+        **{number: (article(50 + number, 150), f"Story {number}") for number in range(3)},
+        **{number: (f"{first[11][0]} edition {number}", "Story 11") for number in range(3, 7)},
+        7: first[11],
+        8: ("three short words", "Story 8"),
+    }
+    with Store.open(url) as store:
+        for crawl in (first, second):
+            run = store.start_run("news", is_crawl=True)
+            for number, (text, title) in crawl.items():
+                fields = {"price": f"{run.id if number == 9 else 5} dollars"}
+                page = Page(f"https://{number}.example/", text=text, title=title, fields=fields)
+                store.check([page], run=run)
+            store.finish_run(run, "finished")
+            with Session.open(url) as session, session.database.writing() as connection:
+                table = f"texts_of_{run.id}"
+                connection.exec_driver_sql(
+                    f"CREATE TABLE {table} AS SELECT id, text_hash, fields FROM pages"
+                )
+
+
+def test_a_run_says_how_many_pages_have_changed_whatever_became_of_them(tmp_path: Path) -> None:
+    with serving(tmp_path, fill_with_changes) as served:
+        with Session.open(served.store, create=False) as session, session.reading() as connection:
+            count = connection.exec_driver_sql(
+                "SELECT count(*) FROM texts_of_1 AS a JOIN texts_of_2 AS b ON a.id = b.id"
+                " WHERE a.text_hash <> b.text_hash OR a.fields <> b.fields"
+            ).scalar()
+        run = data_of(served, "/run.json?id=2")
+        page = " ".join(re.sub(r"<[^>]+>", " ", ask(served, "/run?id=2")[2]).split())
+        assert "changed_pages" not in data_of(served, "/run.json?id=1")["run"]["counts"]
+    assert run["run"]["counts"]["changed_pages"] == count == 10
+    assert run["pages"]["changed"] < count
+    assert f"text, title or own data has changed, whatever the verdict {count} of these" in page
+    assert f"verdict changed {run['pages']['changed']} Items" in page
 
 
 def test_the_line_that_kept_a_page_is_shown_as_text_in_pages_pairs_overview_and_report(

@@ -188,9 +188,10 @@ def reviewed(store: str) -> set[tuple[bool, str | None]]:
 
 
 def follow(served: Served, path: str, form: dict[str, str]) -> str:
+    """Send a form, and return the page that the browser is sent on to."""
     status, headers, page = ask(served, path, form)
     assert status == 303, page
-    return ask(served, headers["location"])[2]
+    return ask(served, headers["location"], Cookie=headers["set-cookie"].partition(";")[0])[2]
 
 
 def test_any_url_or_word_is_found_whatever_its_verdict(tmp_path: Path) -> None:
@@ -206,7 +207,10 @@ def test_any_url_or_word_is_found_whatever_its_verdict(tmp_path: Path) -> None:
             assert address.startswith("/page?")
             return " ".join(re.sub(r"<[^>]+>", " ", ask(served, address)[2]).split())
 
-        for asked in ("https://www.shop.example/item/0", "HTTP://shop.example/item/0/"):
+        for asked in (
+            *("https://www.shop.example/item/0", "HTTP://shop.example/item/0/"),
+            *("https://www.shop.example/item/0#top", "shop.example/item/0/#a#b"),
+        ):
             assert found(asked) == f"/page?url={quote(f'{SHOP}/0', safe='')}"
         assert found("shop.example/it") == "/pages?words=shop.example%2Fit"
         assert "Near duplicate of" in page(10)
@@ -252,6 +256,24 @@ def test_ticked_pairs_are_reviewed_at_once_and_any_review_undone(tmp_path: Path)
         again = follow(served, "/undo", fields_of(told, "/undo"))
         assert "Undone: " in again
         assert reviewed(served.store) == {(True, "both")}
+
+
+def test_a_link_to_what_somebody_has_decided_shows_others_neither_banner_nor_undo(
+    tmp_path: Path,
+) -> None:
+    with serving(tmp_path / "news", fill_with_news) as served:
+        form = fields_of(ask(served, f"/pair?{urlencode(PAIR)}")[2])
+        _, headers, _ = ask(served, "/review", {**form, "answer": "same"})
+        copied, (cookie, *how) = headers["location"], headers["set-cookie"].split("; ")
+        assert {"HttpOnly", "Path=/", "SameSite=strict"} == {*how}
+        own = ask(served, copied, Cookie=cookie)[2]
+        assert "Reviewed as same: " in own
+        for others in ("", f"{cookie}x", cookie.partition("=")[0] + "="):
+            page = ask(served, copied, Cookie=others)[2]
+            assert "Reviewed as same: " not in page
+            assert 'action="/undo"' not in page
+        assert "Undone: " in follow(served, "/undo", fields_of(own, "/undo"))
+        assert reviewed(served.store) == set()
 
 
 def test_a_review_is_undone_and_not_written_over(file: Path, tmp_path: Path) -> None:

@@ -9,12 +9,13 @@ import json
 import re
 from typing import TYPE_CHECKING
 
-from shingling import Store
+from shingling import Page, Store
 from shingling.fetching.learning import RuleCounts
 from shingling.fetching.stored_rules import save
 from shingling.proportions import Proportion
 from shingling.store.session import Session
 from tests.support.commands import dedup_command
+from tests.support.pages import article
 from tests.web.conftest import OF_COLOURS, serving, tab_of, violations, watched
 from tests.web.test_threshold import ask
 
@@ -105,6 +106,51 @@ def test_little_that_is_saved_is_explained(tmp_path: Path) -> None:
         page = ask(served, "/savings")[1]
         assert "No crawl has looked at requests yet" in page
         assert "DEDUP_FETCH = &#34;observe&#34;" in page
+
+
+NODES = ("/", "/list")
+
+
+def fill_with_urls(file: str) -> None:
+    """Store what a crawl of start requests with `observe` has fetched, and learned."""
+    fetched = ["a&sid=1", "b&sid=1", "a&sid=2", "b", "c&sid=4", "a"]
+    with Store.open(file) as store:
+        run = store.start_run("shop")
+        for place in fetched:
+            for site in ("shop.example", "other.example"):
+                url = f"https://{site}/list?id={place}"
+                store.check([Page(url, text=article(1, 50))], run=run)
+        run.counts.update({"fetch_learned_from": 7})
+        store.finish_run(run, "finished")
+    with Session.open(file) as session:
+        rules = [RuleCounts("shop.example", "drop-parameter sid", node, 999) for node in NODES]
+        save(session, rules)
+
+
+def test_urls_that_rules_would_skip_are_listed_as_sql_finds_them(tmp_path: Path) -> None:
+    with serving(tmp_path, fill_with_urls) as served:
+        said = text_of(ask(served, "/savings")[1])
+        savings = json.loads(ask(served, "/savings.json")[1])
+        shown = text_of(ask(served, "/repeats")[1])
+        data = json.loads(ask(served, "/repeats.json")[1])
+        rows = [*csv.DictReader(io.StringIO(ask(served, "/repeats.csv")[1]))]
+        with Session.open(served.store, create=False) as session, session.reading() as connection:
+            number = connection.exec_driver_sql(
+                "SELECT count(*) -"
+                " count(DISTINCT substr(url, 1, instr(url || '&sid=', '&sid=') - 1))"
+                " FROM pages WHERE site = 'shop.example'"
+            ).scalar()
+    assert "Crawls have learned from pages, but have made no request that could have been" in said
+    assert "which have learned from 7 pages" in said
+    assert (savings["learned_from"], savings["next"]) == (7, None)
+    listed = "https://shop.example/list?id="
+    assert len(rows) == len(data["rows"]) == data["total"] == number == 3
+    assert [(row["url"], row["repeats"]) for row in rows] == [
+        (f"{listed}{url}", f"{listed}{page}")
+        for url, page in (("a", "a&sid=1"), ("b", "b&sid=1"), ("a&sid=2", "a&sid=1"))
+    ]
+    assert data["rows"][0]["changes"] == ["drop-parameter sid"]
+    assert f"{listed}b {listed}b&sid=1 drop-parameter sid" in shown
 
 
 def test_hostile_rules_are_shown_as_text_on_a_phone(

@@ -31,7 +31,7 @@ from shingling.web.threshold import advise_by
 from tests.support.processes import PATIENCE, so_within
 from tests.support.stores import execute, url_of
 from tests.web.conftest import serving, tab_of, watched
-from tests.web.stores import EDITED_STORIES, fill_with_editions, fill_with_news
+from tests.web.stores import EDITED_STORIES, fill_with_editions, fill_with_frames, fill_with_news
 from tests.web.test_requests import ask as send, fields_of
 
 if TYPE_CHECKING:
@@ -147,6 +147,7 @@ def test_what_the_page_says_of_reviews_is_what_tune_says(editions: Served) -> No
     rows = re.findall(r'<td class="number">([\d.]+)</td><td class="date">([^<]+)</td>', page)
     assert [at for at, _ in rows] == ["0.3", "0.4", "0.5", "0.6", "0.7", "0.8", "0.9", "1"]
     assert dict(rows)["0.5"] == str(report.present.quality.precision)
+    assert dict(rows)["1"] == "–"  # of no pair
 
 
 @pytest.mark.parametrize("value", ["nan", "1e999", "-1", "0", "1.01", "x", "9" * 5000, ""])
@@ -222,6 +223,18 @@ def test_a_threshold_is_advised_when_more_than_half_of_the_changes_are_surely_ri
     assert taken == take
     assert f": {interval} of all are right, with 95 % confidence." in why
     assert ("too few to tell" in why) is (take is None)
+
+
+def test_what_is_kept_although_it_resembles_its_original_says_why(tmp_path: Path) -> None:
+    with serving(tmp_path, fill_with_frames) as served:
+        page = tried(served, "0.9")
+        rows = json.loads(ask(served, "/threshold.json")[1])["rows"]
+    assert len(rows) > 3
+    for row in rows:
+        assert (row["change"], row["resemblance"], row["reason"]) == ("leaves", 1.0, None)
+        assert row["whole_texts"] <= 0.5
+        shown = page.partition(f"<bdi>{row['url']}</bdi>")[2].partition("</tr>")[0]
+        assert f"whole text {row['whole_texts']:.3f}: not compared" in shown
 
 
 def test_a_dry_run_that_fails_says_why(tmp_path: Path) -> None:
