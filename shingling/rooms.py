@@ -7,12 +7,12 @@ of the room's module `room` with these names:
 - `check_settings(settings)`: raises what keeps a crawl with these settings from starting.
 - `update_settings(settings, dedup)`: adds its components to those of a crawl.
 - `finish_crawl(settings, spider)`: is called when the store of a crawl is closed.
-- `savings(session, settings)`: what a store has learned to save.
-- `repeated_urls(session, settings)`: URLs of stored pages that would not be fetched again.
 
 Such a module imports what it needs in these functions: they are asked for in every crawl. `Store`
-asks in the same way for `StoreAdmin` of a module `store_admin`, the class of `Store.admin`, and the
-room `cli` for `COMMANDS` of a module or package `commands`: commands of `scrapy dedup`.
+asks in the same way for `StoreAdmin` of a module `store_admin`, the class of `Store.admin`, the
+room `cli` for `COMMANDS` of a module or package `commands`: commands of `scrapy dedup`, and the
+room `web` for `read_savings` and `repeated_urls` of a module `savings`: what a store has learned to
+save.
 
 A room names in `STANDS_ON` the rooms that it is built upon; if one of them is not there, it has no
 hooks.

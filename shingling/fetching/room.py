@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
     from shingling.plugin.settings import DedupSettings, Setting
-    from shingling.store.session import Session
 
 DEFAULT_SKIP_RISK = 0.01
 """Probability of losing something new up to which a request is skipped, if any are."""
@@ -26,20 +25,6 @@ def settings() -> dict[str, Setting]:
         "DEDUP_FETCH_NEVER": ((), "changes of URLs, such as drop-parameter page", _read_changes),
         "DEDUP_SKIP_RISK": (DEFAULT_SKIP_RISK, *number(1)),
     }
-
-
-def savings(session: Session, dedup: DedupSettings) -> Any:
-    """Read what the rules on URLs save: a `Savings`."""
-    from shingling.fetching.savings import read_savings
-
-    return read_savings(session, dedup.of_rooms)
-
-
-def repeated_urls(session: Session, dedup: DedupSettings) -> list[dict[str, Any]]:
-    """List the stored URLs that the rules make equal to those of earlier pages."""
-    from shingling.fetching.savings import repeated_urls
-
-    return repeated_urls(session, dedup.of_rooms)
 
 
 def _read_changes(value: Any) -> tuple[str, ...]:

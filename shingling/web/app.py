@@ -87,7 +87,7 @@ class Application:
         self._stores = stores
         self._access = access
         self._settings = settings
-        self._has_savings = any(hooks("savings"))
+        self._has_savings = any(hooks("read_savings", "savings"))
         self._decisions = Decisions()
         self._kept = Kept(stores)  # lists, until something is reviewed
         self._count = partial(Kept(stores).get, "overview", count_all)

@@ -37,7 +37,8 @@ class View(NamedTuple):
 def json_response(data: Values, status: int = 200) -> Response:
     """Answer with data, which has as `next` the address of the next rows if there are more."""
     text = json_text(json_value(data), indent=1)
-    return Response(f"{text}\n", status, _next(data.get("next")), "application/json")
+    headers = {"link": f'<{data["next"]}>; rel="next"'} if data.get("next") else {}
+    return Response(f"{text}\n", status, headers, "application/json")
 
 
 async def csv_response(
@@ -52,8 +53,11 @@ async def csv_response(
     """
     asked = {"size": f"{MAX_ROWS}", **fields}
     first = await read(asked)  # what is wrong with the query is said before the answer begins
+    headers = {"content-disposition": f'attachment; filename="{address.rpartition("/")[2]}"'}
     has_size = "size" in fields
-    following = link(address, {**fields, "after": first["next"]}) if first["next"] else None
+    if has_size and first["next"]:
+        following = link(address, {**fields, "after": first["next"]})
+        headers["link"] = f'<{following}>; rel="next"'
 
     async def parts() -> AsyncIterator[str]:
         values, header = first, True
@@ -64,11 +68,4 @@ async def csv_response(
                 return
             values = await read({**asked, "after": f"{values['next']}"})
 
-    headers = _next(following if has_size else None)
-    headers["content-disposition"] = f'attachment; filename="{address.rpartition("/")[2]}"'
     return StreamingResponse(parts(), headers=headers, media_type="text/csv")
-
-
-def _next(following: str | None) -> dict[str, str]:
-    """Header that says where a list goes on."""
-    return {"link": f'<{following}>; rel="next"'} if following else {}

@@ -22,8 +22,8 @@ SAVINGS = (
 
 def show_savings(session: Session, query: Fields, *, settings: DedupSettings) -> Values:
     """Show what is saved, and each rule with what is counted of its site."""
-    read = next(hooks("savings"))
-    found = read(session, settings)
+    read = next(hooks("read_savings", "savings"))
+    found = read(session, settings.of_rooms)
     rows = [
         {"site": site, "requests": requests, "repeats": repeats, **asdict(rule)}
         for site, requests, repeats, rules in found.sites
@@ -35,4 +35,5 @@ def show_savings(session: Session, query: Fields, *, settings: DedupSettings) ->
 
 def show_repeats(session: Session, query: Fields, *, settings: DedupSettings) -> Values:
     """List the stored URLs that the rules would skip."""
-    return part_of(next(hooks("repeated_urls"))(session, settings), query)
+    read = next(hooks("repeated_urls", "savings"))
+    return part_of(read(session, settings.of_rooms), query)

@@ -33,7 +33,7 @@ from shingling.fetching.requests import (
     mark,
     may_be_skipped,
 )
-from shingling.fetching.savings import read_savings
+from shingling.fetching.savings import read_savings, repeated_urls
 from shingling.fetching.waiting import FormsUnderWay
 from shingling.rules.reasons import KEEPING, Reason
 from shingling.store.model import Verdict
@@ -506,6 +506,47 @@ def test_observe_skips_nothing_and_tells_how_often_that_would_have_lost_a_page(
     seen, _, log = crawl(project, site, "observe", url, *FEWER, items=0)
     lost = int(seen.get("dedup/fetch/would_lose", 0)) + int(seen["dedup/fetch/unlearned"])
     assert lost >= 1
+
+
+START_REQUESTS = """
+import scrapy
+
+class Spider(scrapy.Spider):
+    name = "spider"
+
+    async def start(self):
+        for sid in range(4):
+            for number in range(20):
+                yield scrapy.Request(f"{self.site}/post/{number}?sid={sid}")
+
+    def parse(self, response):
+        yield {"url": response.url}
+"""
+
+
+def test_a_crawl_of_start_requests_says_what_it_has_looked_at_and_would_skip(
+    project: Project, site: Server
+) -> None:
+    project.write("shop/spiders/spider.py", START_REQUESTS)
+    url = f"sqlite:///{project.folder / 'dedup.db'}"
+    seen, _, log = crawl(project, site, "observe", url)
+    assert "dedup/fetch/requests" not in seen
+    assert "Dedup: 0 requests would have been skipped by" in log
+    assert int(seen["dedup/fetch/rules"]) > 0
+    of_rooms = {"DEDUP_SKIP_RISK": 0.01, "DEDUP_FETCH_NEVER": ()}
+    with Session.open(url, create=False) as session:
+        found = read_savings(session, of_rooms)
+        listed = {one["url"] for one in repeated_urls(session, of_rooms)}
+        with session.reading() as connection:
+            pages = connection.exec_driver_sql(
+                "SELECT url FROM pages WHERE id NOT IN"
+                " (SELECT min(id) FROM pages GROUP BY substr(url, 1, instr(url, '?')))"
+            ).scalars()
+            assert listed == {*pages}
+    assert len(listed) == 60
+    assert (found.requests, found.would_skip) == (0, 0)
+    assert found.learned_from == int(seen["dedup/fetch/learned_from"]) > 0
+    assert "start requests, and those with data for an item, are always made" in found.why
 
 
 def test_of_an_error_page_with_many_links_two_hundred_are_kept() -> None:
