@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from sqlalchemy import delete, insert, select
-from sqlalchemy.exc import DBAPIError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from shingling.errors import StoreError, StoreUnavailableError
 from shingling.store.backends.secrets import Secrets
@@ -297,7 +297,7 @@ class Database(ABC):
         Args:
             connection: to the store.
             table: of pages.
-            hashes: any number of them.
+            hashes: any number of them, each once.
             scopes: of the pages.
             most: pages of one hash at most.
         """
@@ -446,7 +446,7 @@ class Database(ABC):
             line = f"{self.where}: {self._secrets.hide(self.explained(lines[0]))}"
             cause = self._secrets.cause(error)
             raise (StoreError(line) if reason is None else RetryableError(line, reason)) from cause
-        except (SQLAlchemyError, NoSuchModuleError, OSError, UnicodeDecodeError) as error:
+        except (SQLAlchemyError, OSError, UnicodeDecodeError) as error:
             line = self._secrets.hide(self.explained(str(error).splitlines()[0]))
             raise StoreError(f"{self.where}: {line}") from self._secrets.cause(error)
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
 import time
 from contextlib import closing, suppress
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,6 +17,7 @@ from sqlalchemy.pool import NullPool, StaticPool
 
 from shingling.errors import StoreError
 from shingling.store.backends.base import MAX_WAIT_SECONDS, Database, RetryReason
+from shingling.store.schema.rows import HASH_BYTES
 from shingling.store.schema.tables import temporary
 
 if TYPE_CHECKING:
@@ -33,7 +35,6 @@ _RETRY_PAUSE_SECONDS = 0.02
 _PAGE_BYTES = 8192  # of a new file; at SQLite's 4096, rows of 1 to 2 KB waste a tenth of it
 _WAL_PAGES = 4096  # between checkpoints; at SQLite's 1000, they cost half the insert rate
 _CACHE_KIB = 8192
-_HASHES_PER_QUERY = (1, 8, 64, 256)
 _SMALLEST_PAGE_BYTES = 512  # of any database
 _OF_A_DAMAGED_SCHEMA = (
     "malformed database schema",
@@ -169,15 +170,20 @@ class SqliteDatabase(Database):
         scopes: Sequence[str],
         most: int,
     ) -> Iterator[RowMapping]:
-        """Read the oldest pages of each hash, some hundred hashes in one statement."""
-        for start in range(0, len(hashes), _HASHES_PER_QUERY[-1]):
-            part = hashes[start : start + _HASHES_PER_QUERY[-1]]
-            # With the last one repeated, there are few different statements.
-            number = next(size for size in _HASHES_PER_QUERY if size >= len(part))
-            filled_up = (*part, *[part[-1]] * (number - len(part)))
-            query = _same_texts(table.name, number, len(scopes))
-            found = connection.exec_driver_sql(query, (*filled_up, *scopes, most))
-            yield from found.mappings()
+        """Read the oldest pages of each hash, by one statement for any number of hashes."""
+        # JSON has no bytes: each hash is cut out of all of them, joined. The condition on the
+        # status is spelled as in the index, which is not used otherwise.
+        query = (
+            "SELECT page.* FROM (SELECT substr(?, value, ?) AS hash FROM json_each(?)) AS given"  # noqa: S608 (our names)
+            f" CROSS JOIN {table} AS page ON page.id IN ("
+            f" SELECT id FROM {table} AS twin WHERE twin.text_hash = given.hash"
+            " AND twin.status <> 'exact' AND twin.scope IN (SELECT value FROM json_each(?))"
+            " ORDER BY twin.id LIMIT ?)"
+        )
+        joined = b"".join(hashes)
+        starts = json.dumps([*range(1, len(joined), HASH_BYTES)])
+        bound = joined, HASH_BYTES, starts, json.dumps(scopes), most
+        yield from connection.exec_driver_sql(query, bound).mappings()
 
     def allocate(self, connection: Connection, count: int) -> list[int]:
         """Take the ids after the highest one that was ever used."""
@@ -249,19 +255,6 @@ class SqliteDatabase(Database):
         if message in ("unable to open database file", "attempt to write a readonly database"):
             return f"{message}: it, or its folder, cannot be written"
         return "not a SQLite database" if message == "file is not a database" else message
-
-
-@lru_cache(64)
-def _same_texts(table: str, hashes: int, scopes: int) -> str:
-    # The condition on the status is spelled as in the index, which is not used otherwise.
-    return (
-        f"WITH given(hash) AS (VALUES {', '.join(['(?)'] * hashes)})"  # noqa: S608 (our names)
-        f" SELECT page.* FROM (SELECT DISTINCT hash FROM given) AS one"
-        f" JOIN {table} AS page ON page.id IN ("
-        f" SELECT id FROM {table} AS twin WHERE twin.text_hash = one.hash"
-        f" AND twin.status <> 'exact' AND twin.scope IN ({', '.join(['?'] * scopes)})"
-        f" ORDER BY twin.id LIMIT ?)"
-    )
 
 
 def _tables(uri: str) -> set[str]:
