@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import shutil
@@ -23,9 +24,11 @@ def written_whole(file: Path) -> Iterator[IO[bytes]]:
     A link is followed, and a file that is replaced leaves its mode.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: it cannot be written, or is something else than a file, such as a device.
     """
     path = Path(os.path.realpath(file))
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "it is no file", str(file))
     part = path.with_name(f".{secrets.token_hex(8)}.part")
     try:
         with part.open("xb") as opened:

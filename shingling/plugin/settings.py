@@ -411,9 +411,11 @@ def _names(value: Any) -> tuple[str, ...]:
 
 def site_names(value: Any) -> tuple[str, ...]:
     """Read names of sites: hosts, or any URLs of them."""
+    if not (names := _names(value)):
+        return ()
     from shingling.store.urls import pasted_site
 
-    sites = tuple(map(pasted_site, _names(value)))
+    sites = tuple(map(pasted_site, names))
     if not all(sites):
         raise ValueError
     return sites

@@ -75,6 +75,8 @@ def test_a_store_is_backed_up_while_another_process_writes(
 def test_a_folder_that_is_not_there_is_named(dedup: Any, url: str, tmp_path: Path) -> None:
     with Store.open(url) as store:
         store.check([page(1)])
+    device = dedup("backup", "/dev/null", "--force")
+    assert (device.code, device.err) == (2, "scrapy dedup backup: /dev/null: it is no file\n")
     done = dedup("backup", str(tmp_path / "no" / "copy.db"))
     assert (done.code, done.err.count("\n")) == (2, 1)
     assert "No such file or directory" in done.err

@@ -160,8 +160,8 @@ def test_an_import_that_fails_ends_its_run(
         return check(self, batch, **given)
 
     monkeypatch.setattr(Store, "check", failing)
-    with pytest.raises(KeyboardInterrupt):
-        dedup("import", "--store", target, stdin=jsonl(ITEMS[:3]))
+    done = dedup("import", "--store", target, stdin=jsonl(ITEMS[:3]))
+    assert (done.code, done.err) == (2, "scrapy dedup import: interrupted\n")
     with Store.open(target) as store:
         assert store.runs()[0].outcome == "failed"
         assert store.status().pages == 1

@@ -206,6 +206,7 @@ def test_a_store_that_cannot_be_used_is_said_with_status_2(
         made[what](tmp_path / "store.db")
     Path("rows.jsonl").write_text('{"url": "https://a.example/1", "text": "a b"}\n')
     needed = {
+        "backup": ["copy.db"],
         "bulk": ["rows.jsonl", "--out", "out", "--into-store", "--workers", "0"],
         "compare": ["https://a.example/1", "https://a.example/2"],
         "export": ["out.jsonl"],

@@ -123,6 +123,8 @@ _CALLS: list[tuple[str, ...]] = [
     ("rebuild", "--decide", "--threshold", "0.5"),
     ("rebuild", "--threshold", "0.6"),
     ("vacuum",),
+    ("backup", "{name}.copy"),
+    ("backup", "{name}.absent/\x1b[31m\u202e"),
     ("upgrade",),
     ("export",),
     ("export", "{name}.out.jsonl"),

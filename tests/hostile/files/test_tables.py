@@ -235,7 +235,8 @@ def test_odd_types_of_parquet_are_read_or_named(tmp_path: Path) -> None:
     for other in ([1, 2], [["a"], None], [{"a": 1}, {"a": 2}]):
         parquet(file, {**good, "text": other})
         kept, (reason,) = bulk(file)
-        assert (kept, "text is no string" in reason) == ([], True)
+        assert kept == []
+        assert "text is no string" in reason or "text is a list" in reason
 
 
 def test_rows_before_the_damage_of_parquet_are_read(tmp_path: Path) -> None:
