@@ -313,7 +313,7 @@ def _page(
         title=extraction.title,
         links=tuple(seen.links),
         says_more=verdict.reason in KEEPING,
-        has_changed=verdict.status == "changed",
+        has_changed=verdict.status == "changed" and verdict.previous is not None,
         is_from_elsewhere=is_from_elsewhere(response.request),
         found_on=found_on(response.request),
         shows=shows,
