@@ -175,14 +175,16 @@ class ItemDecider:
         self, document: Document, outcome: Outcome, response: Response | None
     ) -> Outcome:
         """Call a document repeated if it says what this crawl has met, and that has come out."""
-        again = False
-        while outcome.verdict.repeats == "crawl" and not outcome.verdict.is_duplicate:
+        for _ in range(_MAX_LOST_ORIGINALS):
+            if outcome.verdict.repeats != "crawl" or outcome.verdict.is_duplicate:
+                return outcome
             if await self._deliveries.has_come_out(outcome.url):
                 return outcome.with_verdict(original=outcome.url, reason=Reason.REPEATED)
-            if again:  # it is stored, because an item of an earlier crawl has come out
-                return outcome.with_verdict(repeats=None)
-            outcome, again = await self.checker.check(document, response, again=True), True
-        return outcome
+            if self._deliveries.is_still_stored(outcome.url):
+                break
+            # If another item has taken the place of the lost one, that will have begun by then.
+            outcome = await self.checker.check(document, response, again=True)
+        return outcome.with_verdict(repeats=None)
 
     def _drops(self, document: Document | Reason, verdict: Verdict) -> bool:
         """Whether the item of a document is dropped because the verdict calls it a duplicate."""
@@ -337,6 +339,11 @@ class Deliveries:
             if await self._ends_well(delivery):
                 return True
         return url not in self._lost
+
+    def is_still_stored(self, url: str) -> bool:
+        """Whether a page whose item was lost is stored, because an earlier crawl has brought it."""
+        delivery = self._lost.get(url)
+        return delivery is not None and delivery.is_known
 
     async def _ends_well(self, delivery: Delivery) -> bool:
         has_come_out = delivery.has_come_out
