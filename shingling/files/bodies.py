@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import re
+import zlib
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,7 @@ DECODING_ERRORS = (OSError, ValueError, EOFError)
 
 _CHUNK = re.compile(rb"(?:\r?\n)?([0-9A-Fa-f]{1,8})[ \t]*(?:;[^\r\n]*)?\r?\n")  # its first line
 _ZLIB_HEAD = b"\x78\x9c"  # that servers leave out
+_ANY_HEADER, _NO_HEADER = 47, -15  # of gzip or zlib, as zlib calls them: `wbits`
 
 
 def decoded(body: bytes, declared: str, most: int) -> bytes | None:
@@ -40,9 +42,10 @@ def decoded(body: bytes, declared: str, most: int) -> bytes | None:
     if sniff_html(body):
         return body
     with suppress(ValueError):
-        body, declared = _without_chunks(body), declared.replace("chunked", "").strip(", ")
+        body = _without_chunks(body, may_be_cut="chunked" in declared)
+        declared = declared.replace("chunked", "").strip(", ")
     coding = "gzip" if body.startswith(GZIP) else "zstd" if body.startswith(ZSTANDARD) else declared
-    if sniff_html(body) or coding in ("", "identity", "none"):
+    if sniff_html(body):
         return body
     readers: dict[str, Callable[[Any], Any]] = {
         "gzip": GzipReader,
@@ -55,14 +58,24 @@ def decoded(body: bytes, declared: str, most: int) -> bytes | None:
             with suppress(*DECODING_ERRORS):
                 found: bytes = readers[coding](io.BytesIO(packed)).read(most)
                 return None if found.startswith((GZIP, ZSTANDARD)) else found
-    return None
+    # Another way of packing than declared, or with something else behind it.
+    for window in (_ANY_HEADER, _NO_HEADER):
+        with suppress(zlib.error):
+            page = zlib.decompressobj(window).decompress(body, most)
+            if sniff_html(page):
+                return page
+    return body if coding in ("", "identity", "none") else None
 
 
-def _without_chunks(body: bytes) -> bytes:
+def _without_chunks(body: bytes, *, may_be_cut: bool) -> bytes:
     """Join the chunks of a body; the last one may be missing.
 
+    Args:
+        body: as it was saved.
+        may_be_cut: whether it may end within a chunk.
+
     Raises:
-        ValueError: it has no chunks, or ends within one.
+        ValueError: it has no chunks, or ends within one that may not be cut.
     """
     chunks: list[bytes] = []
     at = 0
@@ -71,6 +84,7 @@ def _without_chunks(body: bytes) -> bytes:
         if at == line.end():
             break
         chunks.append(body[line.end() : at])
-    if not chunks or at > len(body) or (line is None and body[at : at + 4].strip()):
+    is_cut = at > len(body) and not may_be_cut
+    if not chunks or is_cut or (line is None and body[at : at + 4].strip()):
         raise ValueError("no chunks")
     return b"".join(chunks)
