@@ -14,12 +14,11 @@ from shingling.sketch import shingle_text
 from shingling.store.backends.base import entries_of
 from shingling.store.index import keys_of_sample
 from shingling.store.known import read_texts
-from shingling.store.runs import is_active
+from shingling.store.runs import unended_runs
 from shingling.store.schema.rows import row_from
 from shingling.store.schema.tables import (
     LIVE,
     pages,
-    runs,
     scheme as scheme_table,
 )
 
@@ -104,11 +103,8 @@ def fit_index(session: Session, rules: Rules, run: int | None, show: Progress) -
 
 
 def _is_used(connection: Connection, run: int | None) -> bool:
-    """Whether another run has not ended, and has written something in the last minutes."""
-    written = func.coalesce(runs.c.finished, runs.c.started)
-    others = runs.c.outcome.is_(None) & (runs.c.id != (run or 0))
-    last = connection.scalar(select(func.max(written)).where(others))
-    return last is not None and is_active(last)
+    """Whether another run may be under way."""
+    return any(is_running for other, is_running in unended_runs(connection).items() if other != run)
 
 
 def index_all(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import select
 
 from shingling.store.model import from_seconds
-from shingling.store.runs import is_active
+from shingling.store.runs import is_running
 from shingling.store.schema.tables import runs
 from shingling.text import clean
 
@@ -34,7 +34,7 @@ class RunRecord:
             `fetch_requests:example.com`) and those that were not made (`fetch_skipped`).
         settings: those that it ran with.
         state: the outcome; without one, `running` if it has written something in the last ten
-            minutes, else `did not end`.
+            minutes and its process is not known to have ended, else `did not end`.
     """
 
     id: int
@@ -67,7 +67,10 @@ def _record(row: RowMapping) -> RunRecord | None:
     """Run of a stored row; None if it cannot be read."""
     try:
         written, outcome = row["finished"], row["outcome"]
-        state = "running" if is_active(written or row["started"]) else "did not end"
+        is_under_way = is_running(written or row["started"], row["settings"])
+        state = "running" if is_under_way else "did not end"
+        settings = dict(json.loads(row["settings"]))
+        settings.pop("process", None)
         return RunRecord(
             id=row["id"],
             spider=clean(row["spider"]),
@@ -75,7 +78,7 @@ def _record(row: RowMapping) -> RunRecord | None:
             finished=None if written is None or outcome is None else from_seconds(written),
             outcome=None if outcome is None else clean(outcome),
             counts=dict(json.loads(row["counts"])),
-            settings=dict(json.loads(row["settings"])),
+            settings=settings,
             state=outcome or state,
         )
     except (OverflowError, TypeError, ValueError):

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import socket
 import time
+import uuid
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 _ACTIVE_SECONDS = 600  # since a run has begun, or has written something
+_TOKEN = uuid.uuid4().hex  # of this process: its number may have been another one's
 
 
 @dataclass
@@ -56,12 +60,10 @@ def insert_run(
         "spider": clean(spider),
         "started": int(time.time()),
         "counts": "{}",
-        "settings": json.dumps(settings),
+        "settings": json.dumps({**settings, "process": _this_process()}),
     }
     (number,) = connection.execute(insert(runs).values(values)).inserted_primary_key or (0,)
-    written = func.coalesce(runs.c.finished, runs.c.started)
-    was_killed = runs.c.outcome.is_(None) & (written <= time.time() - _ACTIVE_SECONDS)
-    killed = {*connection.scalars(select(runs.c.id).where(was_killed))}
+    killed = {run for run, is_running in unended_runs(connection).items() if not is_running}
     return Run(int(number), Counter(), is_crawl, previous, {number}, killed)
 
 
@@ -78,9 +80,45 @@ def end_run(connection: Connection, run: Run, outcome: str) -> None:
     count_verdicts(connection, run.id)
 
 
-def is_active(written: int) -> bool:
-    """Whether a run that has no outcome, and has written something then, may be under way."""
-    return written > time.time() - _ACTIVE_SECONDS
+def unended_runs(connection: Connection) -> dict[int, bool]:
+    """Find the runs that have no outcome; of each, whether it may be under way."""
+    written = func.coalesce(runs.c.finished, runs.c.started)
+    unended = select(runs.c.id, written, runs.c.settings).where(runs.c.outcome.is_(None))
+    return {run: is_running(*row) for run, *row in connection.execute(unended)}
+
+
+def is_running(written: int, settings: str) -> bool:
+    """Whether a run that has no outcome may be under way; not if its process has ended.
+
+    Args:
+        written: when it has last written something.
+        settings: of the run, as they are stored.
+    """
+    try:
+        process = json.loads(settings).get("process")
+    except (AttributeError, ValueError, RecursionError):
+        process = None
+    return written > time.time() - _ACTIVE_SECONDS and not _has_ended(process)
+
+
+def _this_process() -> list[Any]:
+    return [socket.gethostname(), os.getpid(), _TOKEN]
+
+
+def _has_ended(process: Any) -> bool:
+    """Whether a process has ended; False if that cannot be known, as of other machines."""
+    host, number, _ = this = _this_process()
+    match process:
+        case [str(its_host), int(its_number), str()] if its_host == host and os.name == "posix":
+            if its_number == number:
+                return bool(process != this)
+            try:
+                os.kill(its_number, 0)
+            except (ProcessLookupError, OverflowError):
+                return True
+            except PermissionError:
+                pass
+    return False
 
 
 def write_counts(connection: Connection, run: int, counts: Counter[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -48,6 +49,16 @@ class LosesFirst:
             raise DropItem("the first item of its page")
         return item
 """
+ENDS_ITSELF = """
+import os
+import signal
+
+class EndsItself:
+    def process_item(self, item):
+        if item["url"].endswith("/3"):
+            os.kill(os.getpid(), signal.SIGKILL)
+        return item
+"""
 ONE_BY_ONE = ("-s", "CONCURRENT_REQUESTS=1")
 ONLY_NEWS = ("-s", "DEDUP_DROP_UNCHANGED=True")
 LOSING = ("-s", 'ITEM_PIPELINES={"shop.pipelines.LosesFirst": 300}')
@@ -61,7 +72,7 @@ def shop(number: int, price: int = 10, text: str = "") -> str:
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
     made = Project(tmp_path, SPIDER)
-    made.write("shop/pipelines.py", LOSES_FIRST)
+    made.write("shop/pipelines.py", LOSES_FIRST + ENDS_ITSELF)
     return made
 
 
@@ -150,6 +161,19 @@ def test_a_page_that_is_met_twice_in_one_crawl_comes_out_once(
     results = Counter(item["dedup"]["reason"] for item in tagged.items)
     assert results["repeated"] == 4
     assert len(tagged.items) == 13
+
+
+def test_what_a_killed_crawl_has_met_comes_out_when_it_is_started_again_at_once(
+    project: Project, answers: dict[str, str], site: str
+) -> None:
+    where = ("-a", f"site={site}", "-a", f"paths={','.join(answers)}", *ONE_BY_ONE, *ONLY_NEWS)
+    ending = ("-s", 'ITEM_PIPELINES={"shop.pipelines.EndsItself": 300}')
+    assert project.run("crawl", "spider", *where, *ending).returncode == -signal.SIGKILL
+    [run] = json.loads(project.run("dedup", "status", "--json").stdout)["last_runs"]
+    assert run["state"] == "did not end"
+    assert "process" not in run["settings"]
+    assert came(project.crawl(*where), site) == sorted(answers)
+    assert came(project.crawl(*where), site) == []
 
 
 class Prices(dict[str, Any]):
