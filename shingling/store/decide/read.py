@@ -30,7 +30,7 @@ class Cause(Enum):
     NEW = auto()
     CHANGED = auto()
     OTHER_RULES = auto()  # it was decided by others than those of now
-    OTHER_TITLE = auto()  # its item has another one
+    RETITLED = auto()  # its item has another title
     OWN_TEXT = auto()  # what was of its own may be template by now
     TEMPLATE = auto()  # what it shares with its original is template by now
     IN_NO_GROUP = auto()  # after a review, or because its original is gone, or in a rebuild
@@ -170,7 +170,7 @@ def _cause(page: PageState, batch: Batch) -> Cause | None:
         return Cause.OWN_TEXT
     cause = None
     if page.is_renamed:
-        cause = Cause.OTHER_TITLE
+        cause = Cause.RETITLED
     elif original is row and not row.is_original:  # its original cannot be read
         cause = Cause.IN_NO_GROUP
     elif original is not row and not _shares_more_than_template(row, original, batch):

@@ -41,8 +41,7 @@ def different_document_reason(pair: Pair, resemblance: float) -> Reason | None:
         return None
     if pair.is_on_one_site and resemblance >= SAME_PAGE and pair.are_renamed:
         return None
-    reasons = (test(pair, resemblance) for test in (_other_title, _title_not_in_text))
-    return next(filter(None, reasons), None)
+    return next(filter(None, (test(pair, resemblance) for test in _TESTS)), None)
 
 
 def are_versions(pair: Pair) -> bool:
@@ -77,6 +76,10 @@ def _title_not_in_text(pair: Pair, resemblance: float) -> Reason | None:
     titles = pair.other.title or "", pair.row.title or ""
     are_about = (title_share(*both) > _LEAST_TITLE for both in zip(titles, shown, strict=True))
     return None if all(are_about) else Reason.TITLE_NOT_IN_TEXT
+
+
+_TESTS = _other_title, _title_not_in_text
+"""Each gives its reason why pages with other titles are two documents, or None."""
 
 
 def _in_common(text: PreparedText, other: PreparedText) -> str:
