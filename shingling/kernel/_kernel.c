@@ -228,12 +228,22 @@ static int put_text(const Py_UCS4 *codes, Py_ssize_t length, const uint32_t *tab
         uint32_t entry = table[code], class = CLASS(entry);
         if (is_folded ? CODE(entry) != code || class == IGNORABLE : (entry & NEEDS_CONTEXT) != 0)
             return 0;
-        if (class == IGNORABLE)
-            continue;
-        if (class == LETTER && in_word && before == LETTER && CODE(entry) < 0x80) {
-            *folded++ = *words++ = (uint8_t)CODE(entry); /* as most are */
+        if (code < 0x80) {
+            /* Without branches: where words end cannot be foreseen. */
+            int is_letter = class == LETTER, is_blank = CODE(entry) == ' ';
+            *folded = (uint8_t)CODE(entry);
+            folded += !(is_blank & after_blank);
+            after_blank = is_blank;
+            *words = ' ';
+            words += is_letter & (!in_word | (before == SINGLE)) & (words != first_word);
+            *words = (uint8_t)CODE(entry);
+            words += is_letter;
+            in_word = is_letter;
+            before = class;
             continue;
         }
+        if (class == IGNORABLE)
+            continue;
         uint8_t *start = folded;
         if (CODE(entry) != ' ')
             folded = put_utf8(folded, IS_SURROGATE(code) ? '?' : CODE(entry));
