@@ -92,6 +92,7 @@ def options_of(options: CommandOptions) -> Options:
             options.html_field or options.settings.html_fields[0],
             options.id_field,
         ),
+        skip_words=options.skip_words,
         format=options.format,
         delimiter=_TABS.get(options.delimiter, options.delimiter),
         query=options.query,
@@ -191,6 +192,14 @@ COMMANDS = (
                 "--id-field",
                 "field of a row (default: id, url or _id, if a row has one; else its file"
                 " and line)",
+            ),
+            option(
+                "--skip-words",
+                type=whole_number(0, 1 << 31),
+                default=0,
+                metavar="N",
+                help="leave out the first N words of each text, such as a prompt that most rows"
+                " begin with; rows come out whole",
             ),
             option(
                 "--format",

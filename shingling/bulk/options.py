@@ -5,13 +5,11 @@ Every other module of `bulk` may use them; they use none of those.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from shingling.errors import BulkError
-from shingling.files.json_values import number_or_time
 from shingling.rules import DEFAULT_EXTRACTOR, MAX_BYTES, METHODS, WORKER_MEMORY_BYTES
 from shingling.rules.rules import Rules
 from shingling.sketch import Scheme
@@ -29,7 +27,7 @@ class Fields(NamedTuple):
     """Names of the fields that are read from a row.
 
     Args:
-        text: field with the text.
+        text: field with the text, or with a list of messages, as data sets of chats have it.
         html: field with HTML to extract the text from, if the row has no text.
         id: field with the id, any JSON value; None takes `id`, then `url`, then `_id`, then the
             row's file and line.
@@ -52,6 +50,8 @@ class Options:
         fields: names of the rows' fields.
         format: of all inputs, one of `INPUT_FORMATS`; None goes by the names of the files.
         delimiter: of the cells of CSV; None takes what separates the names of the header.
+        skip_words: number of words that each text is compared without at its beginning, such as
+            those of a prompt that most rows begin with. Rows come out whole.
         query: filter in extended JSON for collections of MongoDB; None takes all documents.
         keep: which of the rows that are alike stays, one of `KEPT_ROWS`: the first one in the order
             of the inputs, or by `order_field`; the one with the longest text; or the newest one.
@@ -78,6 +78,7 @@ class Options:
     fields: Fields = field(default_factory=Fields)
     format: str | None = None
     delimiter: str | None = None
+    skip_words: int = 0
     query: str | None = None
     keep: str = "first"
     order_field: str | None = None
@@ -132,6 +133,7 @@ class Options:
             "simhash_distance": rules.simhash_distance,
             "extractor": self.extractor,
             "fields": list(self.fields),
+            "skip_words": self.skip_words,
             "format": self.format,
             "keep": [self.keep, self.order_field],
             "delimiter": self.delimiter,
@@ -148,17 +150,6 @@ def order_field(options: Options) -> str | None:
 def keeps_order(options: Options) -> bool:
     """Whether rows are decided in the order in which they come."""
     return options.keep == "first" and options.order_field is None
-
-
-def place_of_row(values: dict[str, Any], options: Options) -> float:
-    """Place of a row in the order of decisions: the lowest comes first, infinity if it has none."""
-    if options.keep == "longest":
-        return -float(len(values[options.fields.text]))
-    field = order_field(options)
-    value = None if field is None else number_or_time(values.get(field))
-    if value is None:
-        return math.inf
-    return -value if options.keep == "newest" else value
 
 
 class Problem(NamedTuple):

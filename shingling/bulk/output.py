@@ -118,12 +118,12 @@ class Output:
         )
         texts = [self.signed.text(int(row)).split() for row in rows[:_ROWS_COMPARED]]
         start = [*takewhile(lambda words: len({*words}) == 1, zip(*texts, strict=False))]
-        if start:
+        ways = "name a field that has only what is their own with --text-field, or another"
+        if 0 < len(start) < min(map(len, texts)):
             said += f". They begin with the same {len(start):,} words"
-        return (
-            f"{said}. If they are no copies, name a field that has only what is their own with"
-            " --text-field, or another --threshold"
-        )
+            skipped = self.options.skip_words + len(start)
+            ways = f"leave these out with --skip-words {skipped}, {ways}"
+        return f"{said}. If they are no copies, {ways} --threshold"
 
     def _save(self, name: str, form: str, lines: Iterator[bytes], columns: dict[str, str]) -> None:
         """Write rows, which are lines of JSON."""

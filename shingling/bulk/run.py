@@ -197,7 +197,7 @@ class _Run:
             if all(source.identity is not None for source in sources):
                 with written_whole(self._mark) as file:
                     file.write(self._plan.encode())
-        signed = SignedRows(self.work / "signed", sources, options.fields.text, known)
+        signed = SignedRows(self.work / "signed", sources, options, known)
         with closing(signed):
             with_same_id = repeated_ids(signed)
             signed.forget_ids(with_same_id)

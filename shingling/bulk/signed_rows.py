@@ -25,15 +25,16 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
+from shingling.bulk.rows import compared_text
 from shingling.errors import BulkError
 from shingling.sketch import FUNCTIONS, Banding
-from shingling.text import clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from shingling.arrays import Hashes, Integers, Minima, Records
     from shingling.bulk.inputs.sources import Source
+    from shingling.bulk.options import Options
     from shingling.sketch import Halves, Signature
 
 
@@ -198,7 +199,7 @@ class SignedRows:
     Args:
         folder: that they are stored in.
         sources: the inputs.
-        text_field: name of the field with the text.
+        options: which text of a row is compared.
         known: number of inputs whose rows are known before the run.
 
     Attributes:
@@ -207,11 +208,12 @@ class SignedRows:
     """
 
     def __init__(
-        self, folder: Path, sources: Sequence[Source], text_field: str, known: int
+        self, folder: Path, sources: Sequence[Source], options: Options, known: int
     ) -> None:
         self._folder = folder
         self._sources = sources
-        self._text_field = text_field
+        self._options = options
+        self._decided = len(self.known_decisions())
         self._rows = (folder / "rows").stat().st_size // ROW_RECORD.itemsize
         self._open_files: dict[str, IO[bytes]] = {}
         self.known = known
@@ -297,10 +299,17 @@ class SignedRows:
         record = self._read(str(self._folder / "rows"), row * size, size)
         records = np.frombuffer(record, ROW_RECORD)
         [line] = self.lines(records)
-        with suppress(ValueError, KeyError, TypeError):
-            return clean(json.loads(line)[self._text_field])
+        with suppress(ValueError, AttributeError):
+            text = self.text_of(row, json.loads(line))
+            if text is not None:
+                return text
         name, number = self.position(records[0])
         raise BulkError(f"{name}, line {number:,}: the file has changed since it was signed")
+
+    def text_of(self, row: int, values: dict[str, Any]) -> str | None:
+        """Text of a row that is compared; a store has no others."""
+        skip_words = 0 if row < self._decided else self._options.skip_words
+        return compared_text(values.get(self._options.fields.text), skip_words)
 
     def position(self, record: Any) -> tuple[str, int]:
         """Input that a row comes from, and the number of its line there."""

@@ -17,17 +17,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shingling.bulk.options import Progress, place_of_row
+from shingling.bulk.options import Progress
+from shingling.bulk.rows import id_of_row, place_of_row, sign_row, without_text
 from shingling.bulk.signed_rows import SignedPart
-from shingling.errors import BulkError
+from shingling.errors import BulkError, ExtractionError
 from shingling.extraction.extractors import find_extractor
 from shingling.extraction.limits import limit_memory
-from shingling.extraction.pages import Fetched, PageExtractor
+from shingling.extraction.pages import Fetched
 from shingling.extraction.processes import Worker, WorkerDiedError, WorkerTimeoutError
 from shingling.files.json_values import to_json
 from shingling.sketch import sign
-from shingling.store.ids import USUAL_ID_FIELDS, BadRowError, id_of
-from shingling.text import clean, plain_line
+from shingling.store.ids import BadRowError
+from shingling.text import plain_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -37,13 +38,14 @@ if TYPE_CHECKING:
     from shingling.bulk.inputs.sources import Source
     from shingling.bulk.options import Fields, Options
     from shingling.bulk.signed_rows import RowsWriter
-    from shingling.sketch import Signature
+    from shingling.extraction.main_text import MainText
 
 logger = logging.getLogger(__name__)
 
 _PARTS_AHEAD = 3  # of each worker, that it has signed or is to sign
 _NO_ROWS = "there are no rows in it"
 _MAX_FIELDS_SHOWN = 20
+_OF_CHATS = ("messages", "conversations")  # fields that have the texts in data sets of chats
 _MAX_TRIES = 3  # of a worker to get ready, and of a row at which workers end
 
 
@@ -99,9 +101,10 @@ def _why_bad(bad: tuple[int, str], names: Sequence[str], fields: Fields) -> str:
     if not names or {fields.text, fields.html} & {*names}:
         return f"no row can be used; line {line:,}: {reason}"
     shown = ", ".join(names[:_MAX_FIELDS_SHOWN])
+    example = next((f", such as --text-field {name}" for name in _OF_CHATS if name in names), "")
     return plain_line(
         f"no row has the field {fields.text} or {fields.html}; the fields are: {shown}; name one"
-        " with --text-field"
+        f" with --text-field{example}"
     )
 
 
@@ -268,10 +271,17 @@ class Signer:
     row_file: Path
 
     @cached_property
-    def extractor(self) -> PageExtractor:
-        """Extractor of the main texts of HTML."""
-        options, found = self.options, find_extractor(self.options.extractor)
-        return PageExtractor(options.scheme, found, options.max_bytes)
+    def _extract(self) -> Callable[..., MainText]:
+        """Function that extracts the main text of HTML."""
+        from shingling.extraction.main_text import extract_page  # most runs read texts
+
+        extractor = find_extractor(self.options.extractor)
+        return partial(
+            extract_page,
+            max_bytes=self.options.max_bytes,
+            parser=extractor.load_parser(),
+            extractor=extractor.load(),
+        )
 
     def prepare(self) -> Callable[[Task], SignedPart]:
         """Make a worker process ready, which notes each row in the file."""
@@ -317,10 +327,13 @@ class Signer:
         if isinstance(values, str):
             raise BadRowError(values)
         row_id = id_of_row(values, self.options)
-        signature = sign_text(values, self.options)
+        signature = sign_row(values, self.options)
         can_be_read_again = signature is not None and row.length > 0
         if signature is None:
-            values, signature = self._extract(row, values)
+            values = self._extracted(row, values)
+            signature = sign_row(values, self.options)
+        if signature is None:
+            raise BadRowError("no main text")
         name, id_hash = b"", bytes(16)
         if row_id is not None:
             name = row_id.encode()
@@ -335,8 +348,8 @@ class Signer:
             order,
         )
 
-    def _extract(self, row: RawRow, values: dict[str, Any]) -> tuple[dict[str, Any], Signature]:
-        """Fields of a row of HTML with main text, title and language, and its signature."""
+    def _extracted(self, row: RawRow, values: dict[str, Any]) -> dict[str, Any]:
+        """Fields of a row of HTML with main text, title and language."""
         fields = self.options.fields
         fetched = row.page
         if fetched is None:
@@ -345,54 +358,11 @@ class Signer:
                 raise BadRowError(without_text(values, fields))
             url = values.get("url")
             fetched = Fetched(html, is_html=True, url=url if isinstance(url, str) else None)
-        page = self.extractor.extract(fetched)
-        if page.text is None or page.signature is None:
-            reason = page.reason or "no_main_text"
-            raise BadRowError(reason.replace("_", " "))
-        found = {"title": page.title, "language": page.language, fields.text: page.text}
+        try:
+            page = self._extract(fetched.body, fetched.url, encoding=fetched.encoding)
+        except ExtractionError as error:
+            raise BadRowError(error.reason.replace("_", " ")) from error
         kept = {name: value for name, value in values.items() if name != fields.html}
-        missing = {name: value for name, value in found.items() if kept.get(name) in (None, "")}
-        return {**kept, **missing}, page.signature
-
-
-def sign_text(values: dict[str, Any], options: Options) -> Signature | None:
-    """Sign the text of a row; None if it has none.
-
-    Raises:
-        BadRowError: the text is too long.
-    """
-    field = options.fields.text
-    text = values.get(field)
-    if not isinstance(text, str) or not text or text.isspace():
-        return None
-    if len(text) > options.max_bytes:
-        raise BadRowError(f"{field} is longer than {options.max_bytes:,}")
-    return sign(clean(text), options.scheme)
-
-
-def without_text(values: dict[str, Any], fields: Fields) -> str:
-    """Say why a row has nothing to sign."""
-    for name in (fields.text, fields.html):
-        if name in values:
-            value = values[name]
-            if value is None:
-                return f"{name} is null"
-            if isinstance(value, list):
-                return f"{name} is a list, such as of messages: join what it has into one text"
-            return f"{name} is empty" if isinstance(value, str) else f"{name} is no string"
-    return f"neither {fields.text} nor {fields.html}"
-
-
-def id_of_row(values: dict[str, Any], options: Options) -> str | None:
-    """Id of a row; None if it has none and none is asked for.
-
-    Raises:
-        BadRowError: it lacks the field that ids are in, or its id cannot be taken.
-    """
-    name = options.fields.id
-    if name is None:
-        return id_of(values, USUAL_ID_FIELDS)
-    found = id_of(values, (name,))
-    if found is None:
-        raise BadRowError(f"no {name}")
-    return found
+        own = {"title": page.title, "language": page.language}
+        missing = {name: value for name, value in own.items() if kept.get(name) in (None, "")}
+        return {**kept, **missing, fields.text: page.text}

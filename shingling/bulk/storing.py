@@ -14,7 +14,6 @@ from shingling.admin.records import Header
 from shingling.admin.signed_pages import SignedPage, end_record, first_records, page_record
 from shingling.admin.transfer import restore
 from shingling.bulk.signed_rows import EXACT, NEAR, NO_ROW, SHORT
-from shingling.text import clean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -92,15 +91,13 @@ def store_records(
     yield from first_records(options.scheme, index, options.rules, counts, now, settings)
     for start, stop in signed.blocks(first):
         rows = start + np.flatnonzero(stored[start:stop])
-        for page in _pages(rows, signed, decided[rows], options.fields.text):
+        for page in _pages(rows, signed, decided[rows]):
             yield page_record(page, now)
         report(stop)
     yield end_record(counts.total())
 
 
-def _pages(
-    rows: Records, signed: SignedRows, decided: Records, text_field: str
-) -> Iterator[SignedPage]:
+def _pages(rows: Records, signed: SignedRows, decided: Records) -> Iterator[SignedPage]:
     records = signed.records_of(rows)
     originals = np.where(decided["original"] == NO_ROW, rows, decided["original"])
     for row, url, head, record, minima, line, decision in zip(
@@ -123,7 +120,7 @@ def _pages(
             text_hash=record["text"].tobytes(),
             simhash=int(record["simhash"]),
             minima=minima.tobytes(),
-            text=clean(values.get(text_field, "")) or None,
+            text=signed.text_of(row, values) or None,
             original_id=None if original == NO_ROW else original + 1,
             original=head,
             resemblance=resemblance,

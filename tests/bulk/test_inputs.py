@@ -385,8 +385,8 @@ BAD = [
     (b'{"id": "x", "text": "  "}', "text is empty"),
     *((b'{"id": "x", "text": %s}' % one, "text is no string") for one in (b"7", b"true", b"{}")),
     (
-        b'{"id": "x", "text": [{"role": "user", "content": "one two"}]}',
-        "text is a list, such as of messages: join what it has into one text",
+        b'{"id": "x", "text": [{"role": "user", "say": "one two"}]}',
+        "text is a list, and not of messages with a content",
     ),
     (b'{"id": "x", "html": "<html><body></body></html>"}', "no main text"),
     (b"[" * 100_000, "not JSON"),
@@ -448,12 +448,84 @@ def test_a_run_that_removes_most_rows_says_what_they_share(
     assert summary_of(write_lines(most / "rows.jsonl", rows)).unique == 1
     [message] = caplog.messages
     assert message.startswith("Removed 39 of 40 rows, 39 of them as duplicates of one row, q0 (res")
-    assert "They begin with the same 180 words. If they are no copies" in message
+    assert (
+        "They begin with the same 180 words. If they are no copies, leave these out with"
+        " --skip-words 180, name a field" in message
+    )
     caplog.clear()
+    deduplicate([str(most / "rows.jsonl")], most / "100", replace(ALONE, skip_words=100))
+    assert "the same 80 words" in caplog.text
+    assert "--skip-words 180" in caplog.text
+    caplog.clear()
+    options = replace(ALONE, skip_words=180)
+    assert deduplicate([str(most / "rows.jsonl")], most / "180", options).unique == 40
     summary_of(write_lines(few / "rows.jsonl", rows[:19]))
     rows = [{**row, "own": text} for row, text in zip(rows, own, strict=True)]
     summary_of(write_lines(other / "rows.jsonl", rows), fields=Fields(text="own"))
     assert not caplog.messages
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_words_that_rows_begin_with_are_left_out_of_what_is_compared_alone(
+    workers: int, tmp_path: Path
+) -> None:
+    prompt, own, other = random_texts(5, 3, 60)
+    skipping = Options(workers=workers, skip_words=60)
+    first = [
+        {"id": "a", "text": f" {prompt}\n {own}"},
+        {"id": "b", "text": f"{prompt} {other}"},
+        {"id": "c", "html": html("".join(f"<p>{part}</p>" for part in (prompt, own)))},
+        {"id": "d", "text": prompt},
+        {"id": "e", "text": prompt},
+    ]
+    file = write_lines(tmp_path / "rows.jsonl", first)
+    store = f"sqlite:///{tmp_path / 'dedup.db'}"
+    with Store.open(store) as opened:
+        summary = deduplicate([str(file)], tmp_path / "out", skipping, store=opened)
+        assert [opened.text(name) for name in ("a", "b")] == [own, other]
+    assert (summary.unique, summary.short, summary.bad) == (4, 2, 0)
+    assert read_lines(tmp_path / "out" / "kept.jsonl") == [*first[:2], *first[3:]]
+    assert result_of(tmp_path / "out").removed["c"][0] == "a"
+
+    later = write_lines(tmp_path / "later.jsonl", [{"id": "f", "text": f"{own} {own} {other}"}])
+    for known in (store, str(file)):
+        summary = deduplicate(
+            [str(later)], tmp_path / "later", skipping, against=known, restart=True
+        )
+        assert (summary.unique, summary.repeated) == (1, 0)
+    copies = [{"id": "g", "text": f"{own} {other}"}, {"id": "h", "text": prompt}]
+    write_lines(tmp_path / "later.jsonl", copies)
+    for known in (store, str(file)):
+        summary = deduplicate(
+            [str(later)], tmp_path / "later", skipping, against=known, restart=True
+        )
+        assert (summary.unique, summary.repeated) == (1, 1)
+
+
+@pytest.mark.parametrize("keep", ["first", "longest"])
+def test_a_list_of_messages_is_compared_as_its_texts(tmp_path: Path, keep: str) -> None:
+    question, answer, other = random_texts(8, 3, 60)
+    asked = {"role": "user", "content": question}
+    parts = [{"type": "image_url", "image_url": {"url": "x"}}, {"type": "text", "text": question}]
+    rows = [
+        {"id": 1, "messages": [asked, {"role": "assistant", "content": answer}]},
+        {
+            "id": 2,
+            "messages": [{"from": "human", "value": question}, {"from": "gpt", "value": other}],
+        },
+        {"id": 3, "messages": [{"role": "user", "content": parts}, {"content": answer}]},
+        {"id": 4, "messages": [{"role": "user", "content": None}, 5, "text", [asked]]},
+        {"id": 5, "messages": f"{question}\n{answer}"},
+    ]
+    file = write_lines(tmp_path / "rows.jsonl", rows)
+    summary = summary_of(file, fields=Fields(text="messages"), keep=keep)
+    assert reasons(file) == [(4, "messages is a list, and not of messages with a content")]
+    assert (summary.unique, summary.exact) == (2, 2)
+    assert read_lines(tmp_path / "out" / "kept.jsonl") == rows[:2]
+    with pytest.raises(
+        BulkError, match="name one with --text-field, such as --text-field messages"
+    ):
+        deduplicate([str(file)], tmp_path / "no field", ALONE)
 
 
 def test_an_id_that_is_asked_for_has_to_be_there(tmp_path: Path) -> None:

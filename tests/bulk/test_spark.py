@@ -239,6 +239,26 @@ def test_keys_of_many_rows_change_nothing(
 
 
 @needs_java
+def test_messages_without_their_first_words_are_compared_as_on_one_machine(
+    session: SparkSession, tmp_path: Path
+) -> None:
+    rows = [
+        {**row, "text": [{"role": "user", "content": f"this prompt\n{row['text']}"}]}
+        for row in collection(5, 20)
+    ]
+    out, options = tmp_path / "out", replace(ALONE, skip_words=2, export=True)
+    deduplicate([str(write_lines(tmp_path / "rows.jsonl", rows))], out, options)
+    schema = "id string, text array<struct<role: string, content: string>>, at long"
+    frame = session.createDataFrame(rows, schema)
+    decided = spark.deduplicate_frame(frame, options, order="at", work=str(tmp_path / "work"))
+    removed = measures(row.asDict() for row in decided.removed.collect())
+    assert removed == by_line(result_of(out).removed)
+    assert decided.store is not None
+    stored = [json.loads(row.value).get("text") for row in decided.store.collect()]
+    assert stored == [page.get("text") for page in read_lines(out / "store.jsonl")]
+
+
+@needs_java
 def test_files_come_in_the_order_in_which_they_are_named(
     session: SparkSession, tmp_path: Path
 ) -> None:

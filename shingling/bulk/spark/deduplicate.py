@@ -15,12 +15,13 @@ from uuid import uuid4
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession, functions as f
+from pyspark.sql.types import StringType
 
 from shingling.bulk.options import Options, Problem, Summary, keeps_order, order_field
 from shingling.bulk.output import MAX_PROBLEMS_SHOWN
 from shingling.bulk.pairs import MAX_ROWS
 from shingling.bulk.spark.near import DUPLICATES, near_duplicates
-from shingling.bulk.spark.signing import SIGNED, sign_rows
+from shingling.bulk.spark.signing import SIGNED, TEXTS, read_texts, sign_rows
 from shingling.bulk.spark.storing import KNOWN, known_pages, store_lines
 from shingling.bulk.spark.work import Work, exists
 from shingling.errors import BulkError
@@ -178,7 +179,7 @@ def deduplicate_frame(
     Args:
         rows: with a column of texts and one of ids; each row is read once.
         options: `rules`, `scheme`, `fields`, `keep`, `order_field`, `keep_each`, `export`,
-            `max_bytes` and `strict` are used. HTML is not read.
+            `skip_words`, `max_bytes` and `strict` are used. HTML is not read.
         order: columns to order the rows by; of two duplicates the first one stays.
         work: folder that all workers can reach; it is kept until `Decided.discard`. By default
             one in Spark's checkpoint folder.
@@ -301,12 +302,7 @@ def _decided(
     rows_and_known = first + signed.count()
     if rows_and_known > MAX_ROWS:
         raise BulkError(f"{rows_and_known:,} rows are more than one run takes")
-    strings = {"text": options.fields.text, "title": "title", "language": "language"}
-    columns_or_null = (
-        (_column(column) if column in numbered.columns else f.lit(None)).cast("string").alias(name)
-        for name, column in strings.items()
-    )
-    texts = numbered.select(f.col(_AT).alias("at"), *columns_or_null)
+    texts = _texts(numbered, options)
     if keeps_order(options):
         signed, texts = (frame.withColumn("row", f.col("at")) for frame in (signed, texts))
     else:
@@ -368,6 +364,19 @@ def _numbered(rows: DataFrame, name: str, first: int, work: Work) -> DataFrame:
 def _column(name: str) -> Column:
     """Column whose name may have dots in it."""
     return f.col("`{}`".format(name.replace("`", "``")))
+
+
+def _texts(numbered: DataFrame, options: Options) -> DataFrame:
+    """Texts that are compared, with titles and languages: `TEXTS`."""
+    others = (
+        (_column(name) if name in numbered.columns else f.lit(None)).cast("string").alias(name)
+        for name in ("title", "language")
+    )
+    text = _column(options.fields.text).alias("text")
+    texts = numbered.select(f.col(_AT).alias("at"), text, *others)
+    if options.skip_words or texts.schema["text"].dataType != StringType():
+        texts = texts.mapInArrow(partial(read_texts, skip_words=options.skip_words), TEXTS)
+    return texts
 
 
 def _signed(numbered: DataFrame, options: Options) -> DataFrame:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from shingling.bulk.options import place_of_row
-from shingling.bulk.signing import id_of_row, sign_text, without_text
-from shingling.bulk.spark.batches import of_rows
+from shingling.bulk.rows import compared_text, id_of_row, place_of_row, sign_row, without_text
+from shingling.bulk.spark.batches import of_columns, of_rows
 from shingling.files.json_values import json_value
 from shingling.store.ids import BadRowError
 from shingling.store.schema.rows import LITTLE_ENDIAN, SIGNED as SIGNED_NUMBER
@@ -20,6 +19,8 @@ SIGNED = (
     "at long, id string, name string, reason string, place double, words int, text_hash binary,"
     " simhash long, minima binary"
 )
+
+TEXTS = "at long, text string, title string, language string"
 
 
 def sign_rows(batches: Iterable[Any], options: Options) -> Iterator[Any]:
@@ -38,6 +39,15 @@ def sign_rows(batches: Iterable[Any], options: Options) -> Iterator[Any]:
         yield of_rows(rows, SIGNED)
 
 
+def read_texts(batches: Iterable[Any], skip_words: int) -> Iterator[Any]:
+    """Read the texts that are compared: batches of the schema `TEXTS`, of columns as there."""
+    for batch in batches:
+        rows = batch.to_pylist()
+        texts = [compared_text(row["text"], skip_words) for row in rows]
+        others = ([row[name] for row in rows] for name in ("title", "language"))
+        yield of_columns((batch.column("at"), texts, *others), TEXTS)
+
+
 def _signed(row: dict[str, Any], options: Options) -> tuple[Any, ...]:
     """Sign a row: its id, file and line, and the others of `SIGNED`."""
     row_id, name = None, row["place"]
@@ -46,9 +56,9 @@ def _signed(row: dict[str, Any], options: Options) -> tuple[Any, ...]:
         row_id = id_of_row(values, options)
         if row_id is None and name is None:
             raise BadRowError("no id")
-        signature = sign_text(row["values"], options)
+        signature = sign_row(values, options)
         if signature is None:
-            raise BadRowError(without_text(row["values"], options.fields))
+            raise BadRowError(without_text(values, options.fields))
     except BadRowError as error:
         return row_id, name, str(error), *[None] * 5
     place = place_of_row(values, options)
