@@ -19,7 +19,8 @@ from shingling.rules import MAX_LINE_BYTES
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    _Items: TypeAlias = Iterator[tuple[bytes | None, int]]
+    Items: TypeAlias = Iterator[tuple[bytes | str, int]]
+    """Lines or items, each with its length in bytes; a text says that one is too long."""
 
 BOM = b"\xef\xbb\xbf"
 """What a file in UTF-8 may begin with."""
@@ -98,8 +99,8 @@ class Line(NamedTuple):
     problem: str = ""
 
 
-def limited_lines(file: IO[bytes], max_bytes: int) -> _Items:
-    """Yield lines, each with its length in bytes; None for one that is too long."""
+def limited_lines(file: IO[bytes], max_bytes: int) -> Items:
+    """Yield lines that have so many bytes at most, besides their end."""
     while line := file.readline(max_bytes + 1):
         length = len(line)
         if length <= max_bytes or line.endswith(b"\n"):
@@ -107,10 +108,10 @@ def limited_lines(file: IO[bytes], max_bytes: int) -> _Items:
             continue
         while not line.endswith(b"\n") and (line := file.readline(_SKIPPED_AT_ONCE)):
             length += len(line)
-        yield None, length
+        yield too_long(max_bytes), length
 
 
-def json_items(file: Any, max_bytes: int) -> _Items:
+def json_items(file: Any, max_bytes: int) -> Items:
     """Yield what `limited_lines` does or, of a file that begins with an array, `array_items`."""
     if not hasattr(file, "peek"):  # bytes in memory
         file = io.BufferedReader(file)
@@ -125,7 +126,7 @@ def is_array(file: Any) -> bool:
     return start.removeprefix(BOM).lstrip().startswith(b"[")
 
 
-def array_items(file: IO[bytes], max_bytes: int) -> _Items:
+def array_items(file: IO[bytes], max_bytes: int) -> Items:
     """Yield the items of JSON arrays that follow each other, as `limited_lines` yields lines.
 
     Raises:
@@ -152,7 +153,7 @@ def array_items(file: IO[bytes], max_bytes: int) -> _Items:
                 reason = f"not JSON, or an item of more than {max_bytes:,} bytes"
                 raise EOFError(reason) from error
             item = waiting[at:end].encode("utf-8", "surrogateescape")
-            yield item if len(item) <= max_bytes else None, len(item)
+            yield item if len(item) <= max_bytes else too_long(max_bytes), len(item)
             at = end
     finally:
         text.detach()
@@ -166,7 +167,7 @@ def json_lines(file: IO[bytes], max_bytes: int = MAX_LINE_BYTES) -> Iterator[Lin
         max_bytes: of a line; longer ones are not held in memory.
     """
     for number, (line, _) in enumerate(json_items(file, max_bytes), start=1):
-        values = too_long(max_bytes) if line is None else json_object(line)
+        values = line if isinstance(line, str) else json_object(line)
         if values != "":
             yield Line(number, {}, values) if isinstance(values, str) else Line(number, values)
 

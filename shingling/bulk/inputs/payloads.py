@@ -14,7 +14,7 @@ from w3lib.encoding import http_content_type_encoding
 from shingling.extraction.html import decode
 from shingling.extraction.pages import Fetched
 from shingling.files.json_values import json_value
-from shingling.files.lines import AFTER_OBJECT, BOM, json_object, limited_lines, too_long
+from shingling.files.lines import AFTER_OBJECT, BOM, json_object, limited_lines
 from shingling.files.pages import SkippedPage
 from shingling.text import plain_line
 
@@ -62,8 +62,8 @@ class FileLines(NamedTuple):
         with Path(self.file).open("rb") as file:
             file.seek(at)
             for number, (line, length) in enumerate(limited_lines(file, self.max_bytes), start=1):
-                if line is None:
-                    yield RawRow(number, too_long(self.max_bytes))
+                if isinstance(line, str):
+                    yield RawRow(number, line)
                 else:
                     skipped = len(BOM) if at == 0 and line.startswith(BOM) else 0
                     own = line[skipped:].rstrip(AFTER_OBJECT)

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from shingling.bulk.options import Options
+    from shingling.files.lines import Items
 
     _Parts: TypeAlias = Iterator[tuple[Payload, float]]
 
@@ -145,7 +146,7 @@ def _source(name: str, options: Options) -> Source:
     with path.open("rb") as raw, unpacked(raw) as file:
         has_lines = isinstance(file, io.BufferedReader) and not is_array(file)
     if form == "jsonl" and has_lines:
-        return Source(name, lambda: _lines(path, size, options), identity, size, str(path))
+        return Source(name, lambda: _parts_of_lines(path, size, options), identity, size, str(path))
     return Source(name, lambda: _file(path, form, options), identity, size)
 
 
@@ -164,7 +165,7 @@ def _format_of(path: Path) -> str:
     return _SUFFIXES[suffix]
 
 
-def _lines(path: Path, size: int, options: Options) -> _Parts:
+def _parts_of_lines(path: Path, size: int, options: Options) -> _Parts:
     """Yield parts of whole lines, which workers read for themselves."""
     with path.open("rb") as file:
         start = 0
@@ -184,28 +185,21 @@ def _file(path: Path, form: str, options: Options) -> _Parts:
 
 
 def _stream(raw: IO[bytes], form: str, options: Options) -> _Parts:
-    most = options.max_bytes
     with unpacked(raw) as file:
         is_csv = form == "csv"
-        parts = _csv(file, options) if is_csv else _json_parts(json_items(file, most), most)
+        parts = _csv(file, options) if is_csv else _lines(json_items(file, options.max_bytes))
         for part in parts:
             yield part, raw.tell() if raw.seekable() else 0
 
 
-def _json_parts(
-    lines: Iterable[tuple[bytes | None, int]], max_bytes: int
-) -> Iterator[StreamedLines]:
-    """Collect lines, each with its length in bytes; None for one that is too long."""
-    sized: Iterator[tuple[bytes | str, int]] = (
-        (too_long(max_bytes), 0) if line is None else (line, length) for line, length in lines
-    )
-    return map(StreamedLines, _collected(sized, _MAX_PART_ROWS))
+def _lines(lines: Items) -> Iterator[Payload]:
+    return map(StreamedLines, _collected(lines, _MAX_PART_ROWS))
 
 
 def _documents(documents: Iterator[bytes], options: Options) -> _Parts:
     most = options.max_bytes
-    lines = ((line if len(line) <= most else None, len(line)) for line in documents)
-    return ((part, 0) for part in _json_parts(lines, most))
+    lines = ((line if len(line) <= most else too_long(most), len(line)) for line in documents)
+    return ((part, 0) for part in _lines(lines))
 
 
 def _csv(file: IO[bytes], options: Options) -> Iterator[Payload]:
