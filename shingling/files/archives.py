@@ -8,7 +8,6 @@ Collections read the pages, and a spider of `crawler` serves them.
 from __future__ import annotations
 
 from contextlib import closing, suppress
-from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -17,6 +16,7 @@ from shingling.extraction.html import sniff_html
 from shingling.extraction.limits import limit_memory, limit_time
 from shingling.extraction.processes import Worker, WorkerDiedError
 from shingling.files.bodies import DECODING_ERRORS, decoded
+from shingling.files.json_values import number_or_time
 from shingling.files.lines import reading_errors, unpacked
 from shingling.files.pages import (
     MAX_HEAD_BYTES,
@@ -35,6 +35,7 @@ from shingling.text import plain_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from datetime import datetime
     from pathlib import Path
 
     from fastwarc.warc import WarcRecord
@@ -324,10 +325,7 @@ def _entry(record: WarcRecord, url: str, archive: Archive) -> Entry | None:
 
 def _date(record: WarcRecord) -> datetime:
     """Time of a record; 1970 if it is not known."""
-    with suppress(ValueError, OverflowError):
-        time = datetime.fromisoformat(record.headers.get("WARC-Date") or "")
-        return (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC)
-    return saved_time(0)
+    return saved_time(number_or_time(record.headers.get("WARC-Date")) or 0)
 
 
 def _response(
