@@ -20,7 +20,6 @@ import shutil
 import struct
 from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,6 +30,7 @@ from shingling.sketch import FUNCTIONS, Banding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from shingling.arrays import Hashes, Integers, Minima, Records
     from shingling.bulk.inputs.sources import Source
@@ -281,11 +281,10 @@ class SignedRows:
 
     def lines(self, records: Records) -> Iterator[bytes]:
         """Yield the rows of records as lines of JSON."""
-        stored = str(self._folder / "lines")
         for source, offset, length in records[["source", "offset", "length"]].tolist():
             file = self._sources[source].file
             if file is None or offset & IN_LINES:
-                yield self._read(stored, offset & ~IN_LINES, length)
+                yield self._read("lines", offset & ~IN_LINES, length)
             else:
                 yield self._read(file, offset, length)
 
@@ -296,7 +295,7 @@ class SignedRows:
             BulkError: the file has changed since.
         """
         size = ROW_RECORD.itemsize
-        record = self._read(str(self._folder / "rows"), row * size, size)
+        record = self._read("rows", row * size, size)
         records = np.frombuffer(record, ROW_RECORD)
         [line] = self.lines(records)
         with suppress(ValueError, AttributeError):
@@ -321,19 +320,19 @@ class SignedRows:
 
     def ids(self, records: Records) -> list[str]:
         """Ids of rows; a row without one is called by its input and line."""
-        file = str(self._folder / "ids")
         places = records[["id_offset", "id_length", "source", "line"]].tolist()
         return [
-            self._read(file, start, length).decode() or f"{self.name(source)}:{line}"
+            self._read("ids", start, length).decode() or f"{self.name(source)}:{line}"
             for start, length, source, line in places
         ]
 
     def _read(self, name: str, start: int, length: int) -> bytes:
+        """Read a part of a file of the folder, or of an input by its absolute path."""
         file = self._open_files.get(name)
         if file is None:
             if len(self._open_files) >= _MAX_OPEN_FILES:
                 self._open_files.pop(next(iter(self._open_files))).close()
-            file = self._open_files[name] = Path(name).open("rb")  # noqa: SIM115 (see `close`)
+            file = self._open_files[name] = (self._folder / name).open("rb")  # see `close`
         file.seek(start)
         return file.read(length)
 

@@ -74,7 +74,7 @@ class Source:
         identity: size and time of change, by which a run that continues sees whether the input
             is the same; None if it has none.
         size: in bytes, or None if it is not known.
-        file: its path, if its rows are lines that can be read again.
+        file: its absolute path, if its rows are lines that can be read again.
     """
 
     name: str
@@ -146,7 +146,9 @@ def _source(name: str, options: Options) -> Source:
     with path.open("rb") as raw, unpacked(raw) as file:
         has_lines = isinstance(file, io.BufferedReader) and not is_array(file)
     if form == "jsonl" and has_lines:
-        return Source(name, lambda: _parts_of_lines(path, size, options), identity, size, str(path))
+        return Source(
+            name, lambda: _parts_of_lines(path, size, options), identity, size, str(path.absolute())
+        )
     return Source(name, lambda: _file(path, form, options), identity, size)
 
 
