@@ -13,15 +13,7 @@ import numpy as np
 
 from shingling.bulk.options import keeps_order
 from shingling.bulk.pairs import KeyJoin, Pairs, decide, keys_of
-from shingling.bulk.signed_rows import (
-    DECISION,
-    EXACT,
-    KEPT,
-    NEAR,
-    NO_ROW,
-    SHORT,
-    OrderedRows,
-)
+from shingling.bulk.signed_rows import DECISION, EXACT, KEPT, NEAR, NO_ROW, SHORT
 from shingling.rules import METHODS
 from shingling.similarity.match_rule import MatchRule
 from shingling.similarity.measures import overlap, unless_forged
@@ -31,7 +23,7 @@ from shingling.sketch.banding import Banding
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from shingling.arrays import Fingerprints, Flags, Hashes, Integers, Numbers, Records
+    from shingling.arrays import Fingerprints, Flags, Hashes, Integers, Minima, Numbers, Records
     from shingling.bulk.options import Options
     from shingling.bulk.signed_rows import SignedRows
     from shingling.similarity.measures import Overlap
@@ -55,16 +47,16 @@ def decide_rows(signed: SignedRows, options: Options, report: Callable[[float], 
         BulkError: a file has changed since it was signed.
         OSError: a file cannot be read.
     """
-    if keeps_order(options):
-        return _decide_in_order(signed, options, report)
-    places = signed.column("order")
-    places[: signed.first] = -np.inf  # known rows come first
-    order = np.argsort(places, kind="stable")
-    found = _decide_in_order(OrderedRows(signed, order), options, report)
-    follows = found["original"] != NO_ROW
-    found["original"][follows] = order[found["original"][follows]]
-    decided = np.empty_like(found)
-    decided[order] = found
+    order = np.arange(len(signed))
+    if not keeps_order(options):
+        places = signed.column("order")
+        places[: signed.first] = -np.inf  # known rows come first
+        order = np.argsort(places, kind="stable")
+    by_place = _decide_in_order(signed, order, options, report)
+    follows = by_place["original"] != NO_ROW
+    by_place["original"][follows] = order[by_place["original"][follows]]
+    decided = np.empty_like(by_place)
+    decided[order] = by_place
     return decided
 
 
@@ -87,24 +79,25 @@ def with_more_kept(decided: Records, keep_each: int) -> Records:
 
 
 def _decide_in_order(
-    signed: SignedRows | OrderedRows, options: Options, report: Callable[[float], None]
+    signed: SignedRows, order: Integers, options: Options, report: Callable[[float], None]
 ) -> Records:
-    words = signed.column("words")
+    """Decide rows by their places: the first one is that of row `order[0]`."""
+    words = signed.column("words")[order]
     places = np.arange(len(words))
     known = signed.known_decisions()
     long_enough = words >= options.min_exact_words
-    same_text = _first_of_equal(signed.column("text"), long_enough)
+    same_text = _first_of_equal(signed.column("text")[order], long_enough)
     same_text[: len(known)] = NO_ROW
-    compared = (same_text == NO_ROW) & (signed.column("length") > 0)
+    compared = (same_text == NO_ROW) & (signed.column("length")[order] > 0)
     compared[: len(known)] &= known["original"] == NO_ROW
     compared &= words >= options.scheme.min_comparable_words
     match_rule = MatchRule.by(options.rules)
     near = Pairs.none()
     if METHODS[options.rules.method].keys is not None:
         with_keys = np.flatnonzero(compared).astype(np.uint32)
-        simhashes = signed.column("simhash")
+        simhashes = signed.column("simhash")[order]
         comparison = _Comparison(
-            signed, options, match_rule, with_keys, long_enough, simhashes, report
+            signed, order, options, match_rule, with_keys, long_enough, simhashes, report
         )
         queries = long_enough & (places >= len(known))
         near = decide(queries, comparison.find, match_rule, comparison.measure)
@@ -140,13 +133,9 @@ def _first_of_equal(hashes: Hashes, compared: Flags) -> Numbers:
     first = np.full(len(hashes), NO_ROW)
     rows = np.flatnonzero(compared & hashes.any(axis=1)).astype(np.uint32)
     rows = rows[_in_groups(hashes[rows, 0])]  # few have to be sorted by all bits
-    low, high = hashes[rows].T
-    order = np.lexsort((rows, high, low))
-    rows, low, high = rows[order], low[order], high[order]
-    is_first = np.ones(len(rows), bool)
-    is_first[1:] = (low[1:] != low[:-1]) | (high[1:] != high[:-1])
-    firsts = rows[is_first][np.cumsum(is_first) - 1]
-    first[rows[~is_first]] = firsts[~is_first]
+    _, places, groups = np.unique(hashes[rows], True, True, axis=0)
+    first[rows] = rows[places][groups.reshape(-1)]
+    first[rows[places]] = NO_ROW
     return first
 
 
@@ -172,15 +161,17 @@ class _Comparison:
 
     Args:
         signed: the rows.
+        order: their numbers in the order of decisions, which counts them from here on.
         options: what decides.
         match_rule: which pairs are worth measuring.
-        compared: numbers of the rows that have keys.
+        compared: the rows that have keys.
         long_enough: rows that may be the originals of others: bool[rows].
         simhashes: uint64[rows].
         report: called with the share of the keys that are sorted.
     """
 
-    signed: SignedRows | OrderedRows
+    signed: SignedRows
+    order: Integers
     options: Options
     match_rule: MatchRule
     compared: Numbers
@@ -210,7 +201,7 @@ class _Comparison:
         rows, keys_of_index = self.compared, keys_of(self.options)
         if isinstance(keys_of_index, Banding):
             for band in range(keys_of_index.bands):
-                keys = self.signed.keys(band)[rows]
+                keys = self.signed.keys(band)[self.order[rows]]
                 places = _in_groups(keys)
                 both = np.ones(len(places), bool)
                 yield keys[places], rows[places], both, both
@@ -235,7 +226,7 @@ class _Comparison:
             chosen &= apart <= self.options.rules.simhash_distance
         rows, others = rows[chosen], others[chosen]
         worth, equal = self.match_rule.worth_measuring(
-            self.signed.minima_of(rows) == self.signed.minima_of(others),
+            self._minima(rows) == self._minima(others),
             self.simhashes[rows],
             self.simhashes[others],
         )
@@ -246,15 +237,20 @@ class _Comparison:
         both = overlap(self._fingerprints(row), self._fingerprints(other))
         if self.match_rule.min_resemblance:
             return both
-        first, second = self.signed.text(row), self.signed.text(other)
-        return unless_forged(both, first, second, self.options.scheme)
+        return unless_forged(both, self._text(row), self._text(other), self.options.scheme)
+
+    def _minima(self, rows: Numbers) -> Minima:
+        return self.signed.minima_of(self.order[rows])
+
+    def _text(self, row: int) -> str:
+        return self.signed.text(int(self.order[row]))
 
     def _fingerprints(self, row: int) -> Fingerprints:
         known = self._recent.get(row)
         if known is not None:
             self._recent.move_to_end(row)
             return known
-        made = self._recent[row] = fingerprint_set(self.signed.text(row), self.options.scheme)
+        made = self._recent[row] = fingerprint_set(self._text(row), self.options.scheme)
         self._recent_bytes += made.nbytes
         while self._recent_bytes > _FINGERPRINTS_BYTES and len(self._recent) > 1:
             self._recent_bytes -= self._recent.popitem(last=False)[1].nbytes
