@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import exists, func, insert, select, update
 
-from shingling.store.schema.tables import runs, verdicts
+from shingling.store.schema.tables import execute_each, runs, verdicts
 from shingling.store.verdicts import count_verdicts
 from shingling.text import clean
 
@@ -123,5 +123,5 @@ def _has_ended(process: Any) -> bool:
 
 def write_counts(connection: Connection, run: int, counts: Counter[str]) -> None:
     """Record what a run has counted so far, and when."""
-    written = {"counts": json.dumps(dict(counts)), "finished": int(time.time())}
-    connection.execute(update(runs).where(runs.c.id == run).values(written))
+    values = json.dumps(dict(counts)), int(time.time()), run
+    execute_each(connection, "UPDATE runs SET counts = ?, finished = ? WHERE id = ?", [values])

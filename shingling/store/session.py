@@ -24,7 +24,7 @@ from shingling.sketch import Scheme
 from shingling.store.backends import database_of, parse_url
 from shingling.store.index import Index
 from shingling.store.schema.migrate import HEAD, current_revision, require_known, upgrade
-from shingling.store.schema.tables import rules as rules_table, scheme as scheme_table
+from shingling.store.schema.tables import fetch_rows, rules as rules_table, scheme as scheme_table
 from shingling.store.templates import SiteCache
 from shingling.text.canonical import WordsLeft
 
@@ -41,12 +41,7 @@ _T = TypeVar("_T")
 
 logger = logging.getLogger(__name__)
 
-_INDEX = select(
-    scheme_table.c.indexed,
-    scheme_table.c.bands,
-    scheme_table.c.rows,
-    scheme_table.c.sampled,
-)
+_INDEX = 'SELECT "indexed", bands, rows, sampled FROM scheme'
 
 _ADD_RULES = text(
     f"INSERT INTO {rules_table} (parameters) VALUES (:parameters) ON CONFLICT DO NOTHING"  # noqa: S608 (ours)
@@ -273,7 +268,8 @@ def read_index(connection: Connection) -> Index:
     Raises:
         StoreError: it is damaged.
     """
-    index = tuple(connection.execute(_INDEX).one())
+    rows = fetch_rows(connection, _INDEX)
+    index = tuple(rows[0]) if rows else ()
     try:
         return Index.stored(*index)
     except TypeError as error:  # a file that is cut off reads as empty values

@@ -23,10 +23,9 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
-from sqlalchemy import bindparam, delete, insert
 
 from shingling.store.model import SplitText
-from shingling.store.schema.tables import select_in, site_blocks
+from shingling.store.schema.tables import fetch_rows, select_in
 from shingling.store.urls import site_of
 from shingling.text import PARAGRAPH_CHARACTERS, possible_names, title_key, title_parts
 
@@ -63,13 +62,9 @@ _MAX_HOST = 253  # characters
 _STAMPS = "SELECT site, count(*), sum(id) FROM site_blocks WHERE site {} GROUP BY site"
 _IDS = "SELECT site, id FROM site_blocks WHERE site {}"
 _ROWS = "SELECT site, id, entries FROM site_blocks WHERE id {}"
-# In the order of the parameters, SQLAlchemy would execute it once for each site.
-_INSERT = insert(site_blocks).returning(site_blocks.c.site, site_blocks.c.id)
-_TAKE_OUT = (
-    delete(site_blocks)
-    .where(site_blocks.c.site == bindparam("of"))
-    .returning(site_blocks.c.id, site_blocks.c.entries)
-)
+_INSERT = "INSERT INTO site_blocks (site, entries) VALUES {} RETURNING site, id"
+_TAKE_OUT = "DELETE FROM site_blocks WHERE site = ? RETURNING id, entries"
+_ROWS_AT_ONCE = 500
 
 
 class KnownSite:
@@ -346,22 +341,28 @@ class Templates:
             for name, site in sorted(self._sites.items())
             if site.fresh and len(name) <= _MAX_HOST
         ]
-        if not learned:
-            return
-        rows = [{"site": name, "entries": pack_entries(site.fresh)} for name, site in learned]
-        ids = dict(map(tuple, self.connection.execute(_INSERT, rows)))
+        ids = self._insert([(name, pack_entries(site.fresh)) for name, site in learned])
         for name, site in learned:
             site.rows = [*site.known.rows, ids[name]]
             if len(site.rows) > _MAX_ROWS or len(site.fresh) > MAX_OTHER_BLOCKS:
                 self._merge(name)
 
+    def _insert(self, rows: Sequence[tuple[str, bytes]]) -> dict[str, int]:
+        """Insert entries of sites, and return the ids of their rows by site."""
+        ids: dict[str, int] = {}
+        for start in range(0, len(rows), _ROWS_AT_ONCE):
+            part = rows[start : start + _ROWS_AT_ONCE]
+            statement = _INSERT.format(", ".join(["(?, ?)"] * len(part)))
+            ids.update(map(tuple, fetch_rows(self.connection, statement, *chain(*part))))
+        return ids
+
     def _merge(self, name: str) -> None:
         """Put one row in the place of all rows of a site."""
         # Another transaction may have added some: what this one takes out is what it puts in.
-        taken = sorted(map(tuple, self.connection.execute(_TAKE_OUT, {"of": name})))
+        taken = sorted(map(tuple, fetch_rows(self.connection, _TAKE_OUT, name)))
         raw = merge_newest(entries for _, entries in taken).tobytes()
-        ((_, row_id),) = self.connection.execute(_INSERT, [{"site": name, "entries": raw}])
-        self._sites[name] = Site(KnownSite([(row_id, raw)]))
+        ids = self._insert([(name, raw)])
+        self._sites[name] = Site(KnownSite([(ids[name], raw)]))
 
     def keep(self) -> None:
         """Leave what this transaction, which is committed, has read and learned to later ones."""
@@ -373,7 +374,7 @@ def _keys_of(page: Page) -> list[int]:
     """Keys of a page's blocks, and those under which its title and its parts are learned."""
     keys = [] if page.main_text is None else page.main_text.keys.tolist()
     if page.title:
-        keys += [title_key(page.title) ^ step for step in _TITLE_STEPS]
+        keys += [*_FIRST_TITLES, *(title_key(page.title) ^ step for step in _TITLE_STEPS)]
         keys += [part ^ step for part in title_parts(page.title) for step in _PART_STEPS]
     return keys
 

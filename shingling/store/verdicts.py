@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import delete, select, text
 
 from shingling.store.model import from_seconds
-from shingling.store.schema.tables import runs, verdicts
+from shingling.store.schema.tables import execute_each, runs, verdicts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from sqlalchemy import Connection
 
+    from shingling.store.model import Verdict
     from shingling.store.schema.rows import Row
 
 RUNS_KEPT = 10
@@ -37,9 +38,9 @@ CHANGES = {
 one, only in the other one, in another group (or in one, or in none), and newly skipped."""
 
 # A page that a run meets again is unchanged; what was said first counts.
-_WRITE = text(
+_WRITE = (
     "INSERT INTO verdicts (run_id, page_id, verdict, status, reason, original_id, resemblance)"
-    " VALUES (:run_id, :page_id, :verdict, :status, :reason, :original_id, :resemblance)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?)"
     " ON CONFLICT (run_id, page_id) DO UPDATE SET verdict = excluded.verdict,"
     " status = excluded.status, reason = excluded.reason, original_id = excluded.original_id,"
     " resemblance = excluded.resemblance WHERE excluded.verdict <> 'unchanged'"
@@ -71,22 +72,17 @@ _SAID = text(
 )
 
 
-def write_verdicts(connection: Connection, run: int, said: Iterable[tuple[str, Row]]) -> None:
-    """Note the verdicts of a run on stored pages."""
-    rows = [
-        {
-            "run_id": run,
-            "page_id": row.id,
-            "verdict": verdict,
-            "status": row.status,
-            "reason": row.reason,
-            "original_id": row.original_id,
-            "resemblance": row.resemblance,
-        }
-        for verdict, row in said
-    ]
-    if rows:
-        connection.execute(_WRITE, rows)
+def write_verdicts(
+    connection: Connection, run: int, verdicts: Iterable[Verdict], rows: Mapping[int, Row]
+) -> None:
+    """Note the verdicts of a run on pages, of those that are stored: with their rows by id."""
+    values = []
+    for verdict in verdicts:
+        if verdict.page_id is not None:
+            row = rows[verdict.page_id]
+            place = row.status, row.reason, row.original_id, row.resemblance
+            values.append((run, row.id, verdict.status, *place))
+    execute_each(connection, _WRITE, values)
 
 
 def drop_verdicts(connection: Connection, page_ids: Iterable[int]) -> None:

@@ -87,7 +87,7 @@ def _entries(run: Run, table: str, on_postgres: bool) -> Counter[tuple[int, int]
     recent_rows = run(recent)
     for place, raw in recent_rows:
         for key, page_id in np.frombuffer(raw, "<i8").reshape(-1, 2).tolist():
-            assert (key + 2**63) // 2**58 == place
+            assert place in ((key + 2**63) // 2**58, 64)
             entries[key, abs(page_id)] = int(page_id > 0)
     assert not (recent_rows and on_postgres), "there is no log on PostgreSQL"
     return +entries

@@ -6,7 +6,7 @@ import logging
 import random
 import time
 from abc import ABC, abstractmethod
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from enum import Enum
 from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias, TypeVar
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from sqlalchemy import URL, Connection, Engine, RowMapping, Table
+    from sqlalchemy import URL, Connection, Engine, Table
 
     from shingling.arrays import Integers
 
@@ -276,6 +276,10 @@ class Database(ABC):
         """
         raise NotImplementedError
 
+    def together(self, connection: Connection) -> AbstractContextManager[object]:  # noqa: ARG002 (for subclasses)
+        """Send the statements of the block together, where each would wait for a server."""
+        return nullcontext()
+
     @abstractmethod
     def postings(self, connection: Connection, table: Table) -> Postings:
         """Table of keys as a transaction sees it."""
@@ -288,7 +292,7 @@ class Database(ABC):
         hashes: Sequence[TextHash],
         scopes: Sequence[str],
         most: int,
-    ) -> Iterator[RowMapping]:
+    ) -> Sequence[Sequence[Any]]:
         """Read the oldest pages with each exact hash; exact duplicates are left out.
 
         The page that exact duplicates copy is among them; the index on hashes has no others. Any
@@ -300,6 +304,9 @@ class Database(ABC):
             hashes: any number of them, each once.
             scopes: of the pages.
             most: pages of one hash at most.
+
+        Returns:
+            Values of each page, in the order of `COLUMNS`.
         """
 
     @abstractmethod

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections import defaultdict
+from contextlib import contextmanager, nullcontext
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -18,12 +19,19 @@ from shingling.store.backends.base import (
     Postings,
     RetryReason,
 )
-from shingling.store.schema.tables import metadata
+from shingling.store.schema.rows import COLUMNS
+from shingling.store.schema.tables import (
+    database_error,
+    execute,
+    execute_each,
+    fetch_rows,
+    metadata,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from sqlalchemy import URL, Connection, Row, RowMapping, Table
+    from sqlalchemy import URL, Connection, Table
     from sqlalchemy.exc import DBAPIError
 
     from shingling.arrays import Integers
@@ -47,26 +55,23 @@ CONNECTION_PARAMETERS = {
 
 # Advisory locks belong to a database, which may hold a store in each of its schemas.
 LOCK_SALT = "hashtextextended(current_schema(), 0)"
-_TAKE_TURN = text(f"SELECT pg_advisory_xact_lock_shared(:key # {LOCK_SALT})")
-_TAKE_ALL = text(f"SELECT pg_advisory_xact_lock(:key # {LOCK_SALT})")
-_LOCK = text(
+_TAKE_TURN = f"SELECT pg_advisory_xact_lock_shared(? # {LOCK_SALT})"
+_TAKE_ALL = f"SELECT pg_advisory_xact_lock(? # {LOCK_SALT})"
+_LOCK = (
     f"SELECT count(pg_advisory_xact_lock(key # {LOCK_SALT})), (SELECT max(number) FROM commits)"  # noqa: S608 (ours)
-    " FROM unnest(CAST(:keys AS bigint[])) AS wanted(key)"
+    " FROM unnest(CAST(? AS bigint[])) AS wanted(key)"
 )
-_SINCE = text("SELECT number, page_ids FROM commits WHERE number > :last")
-_TAKE_COMMIT_TURN = text(
-    "SELECT set_config('idle_in_transaction_session_timeout', :limit, true),"
-    f" pg_advisory_xact_lock(:key # {LOCK_SALT})"
+_SINCE = "SELECT number, page_ids FROM commits WHERE number > ?"
+_TAKE_COMMIT_TURN = (
+    "SELECT set_config('idle_in_transaction_session_timeout', ?, true),"
+    f" pg_advisory_xact_lock(? # {LOCK_SALT})"
 )
-_NOTE = text(
+_NOTE = (
     f"WITH others AS ({_SINCE}), noted AS ("  # noqa: S608 (ours)
-    " INSERT INTO commits SELECT coalesce(max(number), :last) + 1, :page_ids FROM others"
-    "), removed AS (DELETE FROM commits WHERE number <= :last - :kept"
-    ") SELECT number, page_ids FROM others"
+    " INSERT INTO commits SELECT coalesce(max(number), ?) + 1, ? FROM others"
+    "), removed AS (DELETE FROM commits WHERE number <= ?) SELECT number, page_ids FROM others"
 )
-_ALLOCATE = text(
-    "SELECT nextval(pg_get_serial_sequence('pages', 'id')) FROM generate_series(1, :count)"
-)
+_ALLOCATE = "SELECT nextval(pg_get_serial_sequence('pages', 'id')) FROM generate_series(1, ?)"
 _RESTORED = [
     text(
         f"SELECT setval(pg_get_serial_sequence('{table}', 'id'), greatest(max(id), 1),"  # noqa: S608 (ours)
@@ -75,7 +80,8 @@ _RESTORED = [
     for table in ("pages", "runs", "rules")
 ]
 _SERVER_ENCODING = text("SHOW server_encoding")
-_ENTRIES = "unnest(CAST(:keys AS bigint[]), CAST(:ids AS bigint[])) AS given(key, page_id)"
+_ENTRIES = "unnest(CAST(? AS bigint[]), CAST(? AS bigint[])) AS given(key, page_id)"
+_PAGE_COLUMNS = ", ".join(f"page.{name}" for name in COLUMNS)
 _BYTES = text(
     "SELECT sum(pg_total_relation_size(c.oid)) FROM pg_class c"
     " WHERE c.relnamespace = current_schema()::regnamespace AND c.relname IN :names"
@@ -168,7 +174,7 @@ class PostgresDatabase(Database):
 
     def take_turn(self, connection: Connection, *, alone: bool) -> None:
         """Wait for a transaction that writes alone; or for all others, which then wait."""
-        connection.execute(_TAKE_ALL if alone else _TAKE_TURN, {"key": STORE_LOCK})
+        execute_each(connection, _TAKE_ALL if alone else _TAKE_TURN, [(STORE_LOCK,)])
 
     def lock(self, connection: Connection, keys: Sequence[int]) -> int:
         """Lock keys, in their order; read the number of the last transaction.
@@ -178,19 +184,33 @@ class PostgresDatabase(Database):
         """
         if len(keys) > MAX_LOCKS:
             raise NeedsExclusiveWriterError
-        _, last = connection.execute(_LOCK, {"keys": np.array(keys, np.int64)}).one()
+        ((_, last),) = fetch_rows(connection, _LOCK, np.array(keys, np.int64))
         return int(last or 0)
 
     def committed_since(self, connection: Connection, last: int) -> Committed:
         """Read which pages other transactions have noted."""
-        return _committed(last, connection.execute(_SINCE, {"last": last}))
+        return _committed(last, fetch_rows(connection, _SINCE, last))
 
     def take_commit_turn(self, connection: Connection, last: int, ids: Sequence[int]) -> Committed:
         """Lock the turn to commit until the transaction ends, and note its pages."""
-        connection.execute(_TAKE_COMMIT_TURN, {"key": COMMIT_LOCK, "limit": MAX_TURN})
-        page_ids = np.array(ids, "<i8").tobytes()
-        note = {"last": last, "page_ids": page_ids, "kept": NOTED_TRANSACTIONS}
-        return _committed(last, connection.execute(_NOTE, note))
+        noted = last, last, np.array(ids, "<i8").tobytes(), last - NOTED_TRANSACTIONS
+        with self.together(connection):
+            execute_each(connection, _TAKE_COMMIT_TURN, [(MAX_TURN, COMMIT_LOCK)])
+            others = execute(connection, _NOTE, *noted)
+        return _committed(last, others.fetchall())
+
+    @contextmanager
+    def together(self, connection: Connection) -> Iterator[None]:
+        """Send the statements of the block together; libpq 14 and newer can."""
+        from psycopg import Pipeline
+
+        opened: Any = connection.connection.dbapi_connection
+        pipeline = opened.pipeline() if Pipeline.is_supported() else nullcontext()
+        try:
+            with pipeline:
+                yield
+        except connection.dialect.loaded_dbapi.Error as error:
+            raise database_error(connection, error) from error
 
     def postings(self, connection: Connection, table: Table) -> Postings:
         """Table of keys, read and written by arrays."""
@@ -203,20 +223,19 @@ class PostgresDatabase(Database):
         hashes: Sequence[TextHash],
         scopes: Sequence[str],
         most: int,
-    ) -> Iterator[RowMapping]:
+    ) -> Sequence[Sequence[Any]]:
         """Read the oldest pages of each hash, by a lateral join."""
-        query = text(
-            "SELECT page.* FROM unnest(CAST(:hashes AS bytea[])) AS given(hash)"  # noqa: S608 (our names)
+        query = (
+            f"SELECT {_PAGE_COLUMNS} FROM unnest(CAST(? AS bytea[])) AS given(hash)"  # noqa: S608 (our names)
             f" CROSS JOIN LATERAL (SELECT * FROM {table} AS twin"
             " WHERE twin.text_hash = given.hash AND twin.status <> 'exact'"
-            " AND twin.scope = ANY(CAST(:scopes AS text[])) ORDER BY twin.id LIMIT :most) AS page"
+            " AND twin.scope = ANY(CAST(? AS text[])) ORDER BY twin.id LIMIT ?) AS page"
         )
-        given = {"hashes": [*hashes], "scopes": [*scopes], "most": most}
-        yield from connection.execute(query, given).mappings()
+        return fetch_rows(connection, query, [*hashes], [*scopes], most)
 
     def allocate(self, connection: Connection, count: int) -> list[int]:
         """Take the next numbers of the sequence, which other transactions do not get."""
-        return sorted(connection.scalars(_ALLOCATE, {"count": count}))
+        return sorted(number for (number,) in fetch_rows(connection, _ALLOCATE, count))
 
     def ids_restored(self, connection: Connection) -> None:
         """Set the sequences to the highest ids, and count what the planner goes by.
@@ -269,7 +288,7 @@ class PostgresDatabase(Database):
         return RetryReason.UNAVAILABLE if any(sign in message for sign in signs) else None
 
 
-def _committed(last: int, noted: Iterable[Row[Any]]) -> Committed:
+def _committed(last: int, noted: Iterable[Sequence[Any]]) -> Committed:
     """Pages that transactions after the last one have noted."""
     found: dict[int, bytes] = dict(map(tuple, noted))
     if not found:
@@ -283,14 +302,13 @@ class PostgresPostings(Postings):
     """A table of keys, read and written by arrays: one statement for any number of keys."""
 
     def _select(self, keys: Sequence[int], most: int) -> Mapping[int, Collection[int]]:
-        query = text(
-            "SELECT wanted.key, found.page_id FROM unnest(CAST(:keys AS bigint[])) AS wanted(key),"  # noqa: S608 (our table)
+        query = (
+            "SELECT wanted.key, found.page_id FROM unnest(CAST(? AS bigint[])) AS wanted(key),"  # noqa: S608 (our table)
             f" LATERAL (SELECT page_id FROM {self._table} AS own WHERE own.key = wanted.key"
-            " ORDER BY page_id LIMIT :most) AS found"
+            " ORDER BY page_id LIMIT ?) AS found"
         )
-        bound = {"keys": np.array(keys, np.int64), "most": most}
         found = defaultdict[int, list[int]](list)
-        for key, page_id in self._connection.execute(query, bound):
+        for key, page_id in fetch_rows(self._connection, query, np.array(keys, np.int64), most):
             found[key].append(page_id)
         return found
 
@@ -314,8 +332,7 @@ class PostgresPostings(Postings):
         if len(keys):
             # In key order: neighbours in the index are written together.
             order = np.lexsort((ids, keys))
-            given = {"keys": keys[order], "ids": ids[order]}
-            self._connection.execute(text(statement), given)
+            execute_each(self._connection, statement, [(keys[order], ids[order])])
 
 
 @cache

@@ -2,9 +2,10 @@
 
 A page has 28 keys at the default threshold, which are practically random: inserted into one large
 B-tree, each of them writes a block of its own. So a transaction appends its keys to the small table
-`recent`, divided into 64 slices of their range. When that is full, its largest slice is merged into
-the large table, where many of its keys share a block (O'Neil et al., The Log-Structured Merge-Tree,
-1996). Every process that looks up keys holds the recent entries in memory.
+`recent`, in one row. When such rows have many entries, these are divided into 64 slices of their
+range. When the table is full, its largest slice is merged into the large table, where many of its
+keys share a block (O'Neil et al., The Log-Structured Merge-Tree, 1996). Every process that looks up
+keys holds the recent entries in memory.
 """
 
 from __future__ import annotations
@@ -14,38 +15,41 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sqlalchemy import bindparam, text
 
 from shingling.store.backends.base import Postings
+from shingling.store.schema.tables import execute_each, fetch_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from sqlalchemy import Connection, Row, Table
+    from sqlalchemy import Connection, Table
 
     from shingling.arrays import Integers
 
 
 SLICES = 64
+UNDIVIDED = SLICES  # in place of a slice: of rows that have entries of all of them
+MAX_UNDIVIDED_ENTRIES = 1 << 14  # above it, they are divided
 MAX_RECENT_ENTRIES = 1 << 19  # above it, the largest slice is merged into the large table
 _ENTRY_BYTES = 16
 _ENTRIES_AT_ONCE = 1 << 16  # that are Python objects
 
 _SLICE_BITS = 64 - (SLICES - 1).bit_length()
 
-_STATE = text("SELECT epoch, written FROM logs WHERE owner = :owner")
-_NEXT = text(
-    "INSERT INTO logs (owner, epoch, written) VALUES (:owner, :epoch, 1)"
-    " ON CONFLICT (owner) DO UPDATE SET epoch = logs.epoch + :epoch, written = logs.written + 1"
+_STATE = "SELECT epoch, written FROM logs WHERE owner = ?"
+_NEXT = (
+    "INSERT INTO logs (owner, epoch, written) VALUES (?1, ?2, 1)"
+    " ON CONFLICT (owner) DO UPDATE SET epoch = logs.epoch + ?2, written = logs.written + 1"
     " RETURNING epoch, written"
 )
-_SINCE = text(
-    "SELECT batch, entries FROM recent WHERE owner = :owner AND slice IN :slices"
-    " AND batch > :batch ORDER BY batch"
-).bindparams(bindparam("slices", tuple(range(SLICES)), expanding=True))
+_SINCE = (
+    "SELECT slice, entries FROM recent WHERE owner = ?"
+    " AND slice IN (SELECT value FROM json_each(?)) AND batch > ? ORDER BY batch"
+)
+_ALL_SLICES = str([*range(SLICES), UNDIVIDED])
 _APPEND = "INSERT INTO recent (owner, slice, batch, entries) VALUES (?, ?, ?, ?)"
-_DROP_SLICE = text("DELETE FROM recent WHERE owner = :owner AND slice = :slice")
-_CLEAR = text("DELETE FROM recent WHERE owner = :owner")
+_DROP_SLICE = "DELETE FROM recent WHERE owner = ? AND slice = ?"
+_CLEAR = "DELETE FROM recent WHERE owner = ?"
 
 
 class Recent:
@@ -65,20 +69,22 @@ class Recent:
         # Each sorted by key, and half as long as the one before.
         self._parts: list[Integers] = []
         self.sizes: Integers = np.zeros(SLICES, np.int64)
+        self.undivided = 0  # entries that are not in their slices yet
 
     def follow(self, connection: Connection) -> None:
         """Read the entries that other transactions have appended since the last call."""
-        epoch, written = connection.execute(_STATE, {"owner": self.owner}).one_or_none() or (0, 0)
+        ((epoch, written),) = fetch_rows(connection, _STATE, self.owner) or [(0, 0)]
         if (epoch, written) == (self.epoch, self.written):
             return
         if epoch != self.epoch or written < self.written:
             self.forget()
-        rows = connection.execute(_SINCE, {"owner": self.owner, "batch": self.written}).all()
+        rows = fetch_rows(connection, _SINCE, self.owner, _ALL_SLICES, self.written)
         self.epoch, self.written = epoch, written
+        self.undivided += _entries(raw for place, raw in rows if place == UNDIVIDED).shape[1]
         if rows:
-            self.add(_entries(rows))
+            self.add_entries(_entries(raw for _, raw in rows))
 
-    def add(self, entries: Integers) -> None:
+    def add_entries(self, entries: Integers) -> None:
         """Add entries, in the order in which they were appended; a negative page id removes one."""
         self.sizes += np.bincount(_slice(entries[0]), minlength=SLICES)
         is_new = entries[1] > 0
@@ -113,11 +119,11 @@ class Recent:
     def find(self, keys: Sequence[int], most: int) -> dict[int, list[int]]:
         """Find recent pages under sorted keys: the oldest of each key, or some more."""
         wanted, found = np.array(keys, np.int64), dict[int, list[int]]()
-        for stored, pages in self._parts:
-            first = np.searchsorted(stored, wanted, "left")
-            last = np.searchsorted(stored, wanted, "right")
-            for at in np.flatnonzero(last > first).tolist():
-                own = pages[first[at] : last[at]]
+        for stored, pages in filter(np.size, self._parts):
+            first = stored.searchsorted(wanted)
+            for at in np.flatnonzero(stored.take(first, mode="clip") == wanted).tolist():
+                last = stored.searchsorted(wanted[at], "right")
+                own = pages[first[at] : last]
                 enough = most + len(self.gone.get(keys[at], ()))
                 if len(own) > enough:
                     own = np.partition(own, enough - 1)[:enough]
@@ -138,7 +144,7 @@ class SqlitePostings(Postings):
         )
         found = defaultdict[int, list[int]](list)
         listed = f"[{','.join(map(str, keys))}]"
-        for key, page in self._connection.exec_driver_sql(query, (listed, most - 1)):
+        for key, page in fetch_rows(self._connection, query, listed, most - 1):
             found[key].append(page)
         return found
 
@@ -153,7 +159,7 @@ class SqlitePostings(Postings):
         ):
             for first in range(0, entries.shape[1], _ENTRIES_AT_ONCE):
                 keys, pages = entries[:, first : first + _ENTRIES_AT_ONCE].tolist()
-                self._connection.exec_driver_sql(statement, [*zip(keys, pages, strict=True)])
+                execute_each(self._connection, statement, [*zip(keys, pages, strict=True)])
 
     def fill(self, entries: Integers) -> None:
         """Insert many entries into the large table."""
@@ -176,56 +182,68 @@ class RecentPostings(SqlitePostings):
         return {key: {*pages} - gone.get(key, set()) for key, pages in recent.items()}
 
     def _change(self, gone: Integers, come: Integers) -> None:
-        """Append entries, and merge the largest slices while there are too many."""
+        """Append entries; divide what is not divided yet, and merge slices, if it is too much."""
         entries = _by_key(np.concatenate((gone * [[1], [-1]], come), axis=1))
         if not entries.size:
             return
-        batch = self._next(epoch=0)
-        cuts = np.searchsorted(_slice(entries[0]), np.arange(SLICES + 1)).tolist()
+        recent = self._recent
+        self._append([(UNDIVIDED, entries)], epoch=0)
+        recent.add_entries(entries)
+        recent.undivided += entries.shape[1]
+        is_full = recent.sizes.sum() > MAX_RECENT_ENTRIES
+        if is_full or recent.undivided > MAX_UNDIVIDED_ENTRIES:
+            self._divide()
+        while recent.sizes.sum() > MAX_RECENT_ENTRIES:
+            self._merge(int(recent.sizes.argmax()))
+
+    def _append(self, parts: Iterable[tuple[int, Integers]], *, epoch: int) -> None:
+        """Append entries of slices as the next batch, and begin a new epoch or not."""
+        recent = self._recent
+        (state,) = fetch_rows(self._connection, _NEXT, recent.owner, epoch)
+        recent.epoch, recent.written = state
         rows = [
-            (self._recent.owner, place, batch, entries[:, first:last].T.tobytes())
+            (recent.owner, place, recent.written, entries.T.tobytes()) for place, entries in parts
+        ]
+        execute_each(self._connection, _APPEND, rows)
+
+    def _divide(self) -> None:
+        """Append the undivided entries to their slices; others read all from the start."""
+        owner = self._recent.owner
+        rows = fetch_rows(self._connection, _SINCE, owner, str([UNDIVIDED]), 0)
+        self._drop_slice(UNDIVIDED)
+        entries = _by_key(_entries(raw for _, raw in rows))
+        cuts = np.searchsorted(_slice(entries[0]), np.arange(SLICES + 1)).tolist()
+        parts = [
+            (place, entries[:, first:last])
             for place, (first, last) in enumerate(pairwise(cuts))
             if first < last
         ]
-        self._connection.exec_driver_sql(_APPEND, rows)
-        self._recent.add(entries)
-        if self._recent.sizes.sum() > MAX_RECENT_ENTRIES:
-            self._next(epoch=1)  # every other process reads the recent entries from the start
-        while self._recent.sizes.sum() > MAX_RECENT_ENTRIES:
-            self._merge(int(self._recent.sizes.argmax()))
+        self._append(parts, epoch=1)
+        self._recent.undivided = 0
 
-    def _next(self, *, epoch: int) -> int:
-        """Take the next number of a batch, and begin a new epoch or not."""
-        recent = self._recent
-        state = self._connection.execute(_NEXT, {"owner": recent.owner, "epoch": epoch}).one()
-        recent.epoch, recent.written = state
-        return recent.written
+    def _drop_slice(self, place: int) -> None:
+        execute_each(self._connection, _DROP_SLICE, [(self._recent.owner, place)])
 
     def _merge(self, place: int) -> None:
         """Merge the recent entries of a slice into the large table."""
         self._change_large(*self._recent.take(place))
-        bound = {"owner": self._recent.owner, "slice": place}
-        self._connection.execute(_DROP_SLICE, bound)
+        self._drop_slice(place)
 
     def clear(self) -> None:
         """Remove all entries, the recent ones as well."""
         super().clear()
-        self._connection.execute(_CLEAR, {"owner": self._recent.owner})
-        self._next(epoch=1)  # every process reads the recent entries from the start
+        execute_each(self._connection, _CLEAR, [(self._recent.owner,)])
+        self._append([], epoch=1)  # every process reads the recent entries from the start
         self._recent.forget()
         self._recent.follow(self._connection)
 
 
-def _entries(rows: Sequence[Row[Any]]) -> Integers:
+def _entries(stored: Iterable[object]) -> Integers:
     """Entries in rows of `recent`; the pages of removed ones are negative.
 
-    Rows that are no entries, in a damaged store, are left out.
+    Those that are no entries, in a damaged store, are left out.
     """
-    whole = (
-        row.entries
-        for row in rows
-        if type(row.entries) is bytes and len(row.entries) % _ENTRY_BYTES == 0
-    )
+    whole = (raw for raw in stored if type(raw) is bytes and len(raw) % _ENTRY_BYTES == 0)
     return np.frombuffer(b"".join(whole), "<i8").reshape(-1, 2).T.copy()
 
 

@@ -17,13 +17,13 @@ from sqlalchemy.pool import NullPool, StaticPool
 
 from shingling.errors import StoreError
 from shingling.store.backends.base import MAX_WAIT_SECONDS, Database, RetryReason
-from shingling.store.schema.rows import HASH_BYTES
-from shingling.store.schema.tables import temporary
+from shingling.store.schema.rows import COLUMNS, HASH_BYTES
+from shingling.store.schema.tables import fetch_rows, temporary
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
-    from sqlalchemy import URL, Connection, RowMapping, Table
+    from sqlalchemy import URL, Connection, Table
     from sqlalchemy.exc import DBAPIError
 
     from shingling.store.backends.base import Postings, TextHash
@@ -43,6 +43,8 @@ _OF_A_DAMAGED_SCHEMA = (
     "no such table",
     "has no column",
 )
+_PAGE_COLUMNS = ", ".join(f"page.{name}" for name in COLUMNS)
+_LAST_ID = "SELECT seq FROM sqlite_sequence WHERE name = 'pages'"
 _FILES = "files"  # of a connection, in what the pool notes of it
 
 
@@ -169,12 +171,13 @@ class SqliteDatabase(Database):
         hashes: Sequence[TextHash],
         scopes: Sequence[str],
         most: int,
-    ) -> Iterator[RowMapping]:
+    ) -> Sequence[Sequence[Any]]:
         """Read the oldest pages of each hash, by one statement for any number of hashes."""
         # JSON has no bytes: each hash is cut out of all of them, joined. The condition on the
         # status is spelled as in the index, which is not used otherwise.
         query = (
-            "SELECT page.* FROM (SELECT substr(?, value, ?) AS hash FROM json_each(?)) AS given"  # noqa: S608 (our names)
+            f"SELECT {_PAGE_COLUMNS}"  # noqa: S608 (our names)
+            " FROM (SELECT substr(?, value, ?) AS hash FROM json_each(?)) AS given"
             f" CROSS JOIN {table} AS page ON page.id IN ("
             f" SELECT id FROM {table} AS twin WHERE twin.text_hash = given.hash"
             " AND twin.status <> 'exact' AND twin.scope IN (SELECT value FROM json_each(?))"
@@ -183,11 +186,11 @@ class SqliteDatabase(Database):
         joined = b"".join(hashes)
         starts = json.dumps([*range(1, len(joined), HASH_BYTES)])
         bound = joined, HASH_BYTES, starts, json.dumps(scopes), most
-        yield from connection.exec_driver_sql(query, bound).mappings()
+        return fetch_rows(connection, query, *bound)
 
     def allocate(self, connection: Connection, count: int) -> list[int]:
         """Take the ids after the highest one that was ever used."""
-        used = connection.scalar(text("SELECT seq FROM sqlite_sequence WHERE name = 'pages'")) or 0
+        ((used,),) = fetch_rows(connection, _LAST_ID) or [(0,)]
         return list(range(used + 1, used + 1 + count))
 
     def ids_restored(self, connection: Connection) -> None:

@@ -94,18 +94,17 @@ def check_batch(
         ]
         if validation is not None:
             validation.look(batch)
-        write_batch(batch)
         counts = Counter[str](verdict.status for verdict in verdicts)
         counts["full_keys"] = len(batch.lookup.full)
         counts["changed_pages"] = sum(
             one.status == "changed" or one.previous is not None for one in verdicts
         )
-        if run is not None:
-            counts = run.counts + counts  # without those that are zero
-            write_counts(connection, run.id, counts)
-            rows = batch.pages.rows
-            on_pages = [(one.status, one.page_id) for one in verdicts if one.page_id is not None]
-            write_verdicts(connection, run.id, [(said, rows[of]) for said, of in on_pages])
+        with session.database.together(connection):
+            if run is not None:
+                counts = run.counts + counts  # without those that are zero
+                write_counts(connection, run.id, counts)
+                write_verdicts(connection, run.id, verdicts, batch.pages.rows)
+            write_batch(batch)
         if dry_run:
             raise _UndoneError(verdicts)
         if validation is not None:

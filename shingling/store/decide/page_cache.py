@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from shingling.store.schema.rows import COLUMNS, row_of
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 _MAX_SAME_TEXT = 64  # pages of one text that are looked at, the oldest of them
 _ALL = (1 << 63) - 1  # members of a group
 
-_in_order = itemgetter(*COLUMNS)
 _ID, _SCOPE, _URL_KEY = (COLUMNS.index(name) for name in ("id", "scope", "url_key"))
 _by_age = attrgetter("id")
 
@@ -65,10 +64,11 @@ class PageCache:
 
     def load_texts(self, hashes: Iterable[bytes], scopes: Iterable[str]) -> None:
         """Read the oldest rows with each of some texts."""
-        found = self._database.same_texts(
-            self._connection, self._table, sorted(hashes), sorted(scopes), _MAX_SAME_TEXT
+        self._take(
+            self._database.same_texts(
+                self._connection, self._table, sorted(hashes), sorted(scopes), _MAX_SAME_TEXT
+            )
         )
-        self._take(map(_in_order, found))
 
     def load_referred(self) -> None:
         """Read the originals of the rows, and the pages that decided on them."""

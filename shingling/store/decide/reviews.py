@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from sqlalchemy import exists, or_, select
+from sqlalchemy import or_, select
 
 from shingling.store.backends.base import NeedsExclusiveWriterError
-from shingling.store.schema.tables import among, chunked, reviews
+from shingling.store.schema.tables import among, chunked, fetch_rows, reviews
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _OF_URLS = select(reviews.c.a_key, reviews.c.b_key, reviews.c.same).where(
     or_(among(reviews.c.a_key), among(reviews.c.b_key))
 )
-_ANY = select(exists(select(reviews.c.a_key)))
+_ANY = "SELECT 1 FROM reviews LIMIT 1"
 
 
 class Reviews:
@@ -39,7 +39,7 @@ class Reviews:
 
     @cached_property
     def _are_there(self) -> bool:
-        return bool(self._connection.scalar(_ANY))
+        return bool(fetch_rows(self._connection, _ANY))
 
     def read(self, keys: Collection[bytes]) -> None:
         """Read the reviews of URLs, and the pages that they compare them with.

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from functools import cache
+from operator import itemgetter
 from typing import TYPE_CHECKING
-
-from sqlalchemy import bindparam, delete, text, update
 
 from shingling.store.known import read_text
 from shingling.store.schema.rows import COLUMNS
-from shingling.store.schema.tables import chunked, insert_rows, texts
+from shingling.store.schema.tables import chunked, execute_each, insert_rows, texts
 from shingling.store.verdicts import drop_verdicts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from sqlalchemy import Connection, TextClause
+    from sqlalchemy import Connection
 
     from shingling.store.decide.batch import Batch
     from shingling.store.decide.texts import Texts
     from shingling.store.schema.rows import Row
     from shingling.store.schema.tables import Tables
 
-_NEW_BODY_KEY = (
-    update(texts).where(texts.c.page_id == bindparam("of")).values(body_key=bindparam("key"))
-)
+_CHANGING = [name for name in COLUMNS if name not in ("id", "run_id")]
+_changing_values = itemgetter(*map(COLUMNS.index, (*_CHANGING, "id")))
 
 
 def write_batch(batch: Batch) -> None:
@@ -38,37 +35,28 @@ def write_batch(batch: Batch) -> None:
     if batch.templates is not None:
         batch.templates.write()
     if batch.lookup.full:
-        full = [{"key": key} for key in sorted(batch.lookup.full)]
-        batch.connection.execute(_note_full(batch.tables), full)
+        note_full = f"INSERT INTO {batch.tables.full} (key) VALUES (?) ON CONFLICT DO NOTHING"  # noqa: S608 (ours)
+        execute_each(batch.connection, note_full, [(key,) for key in sorted(batch.lookup.full)])
     batch.changed.clear()
 
 
 def delete_rows(batch: Batch, rows: Sequence[Row]) -> None:
     """Delete rows with their keys and texts."""
     _write_index(batch, [(row, False) for row in rows])
-    pages = batch.tables.pages
-    for part in chunked(row.id for row in rows):
-        _delete_texts(batch.connection, part)
+    ids = [row.id for row in rows]
+    _delete_texts(batch.connection, ids)
+    for part in chunked(ids):
         drop_verdicts(batch.connection, part)
-        batch.connection.execute(delete(pages).where(pages.c.id.in_(part)))
-
-
-@cache
-def _update_of(tables: Tables) -> TextClause:
-    changed = ", ".join(f'"{name}" = :{name}' for name in COLUMNS[1:] if name != "run_id")
-    return text(f"UPDATE {tables.pages.name} SET {changed} WHERE id = :id")  # noqa: S608 (ours)
-
-
-@cache
-def _note_full(tables: Tables) -> TextClause:
-    return text(f"INSERT INTO {tables.full} (key) VALUES (:key) ON CONFLICT DO NOTHING")  # noqa: S608 (ours)
+    delete = f"DELETE FROM {batch.tables.pages} WHERE id = ?"  # noqa: S608 (ours)
+    execute_each(batch.connection, delete, [(page_id,) for page_id in ids])
 
 
 def _write_rows(connection: Connection, rows: Sequence[Row], tables: Tables) -> None:
     insert_rows(connection, tables.pages, COLUMNS, [row.values() for row in rows if not row.stored])
-    changed = [dict(zip(COLUMNS, row.values(), strict=True)) for row in rows if row.stored]
-    if changed:
-        connection.execute(_update_of(tables), changed)
+    changing = ", ".join(f'"{name}" = ?' for name in _CHANGING)
+    update = f"UPDATE {tables.pages} SET {changing} WHERE id = ?"  # noqa: S608 (ours)
+    changed = [_changing_values(row.values()) for row in rows if row.stored]
+    execute_each(connection, update, changed)
     for row in rows:
         row.stored = True
 
@@ -91,13 +79,11 @@ def _write_texts(connection: Connection, changed: Texts, known: set[int]) -> Non
         if main_text is not None
     ]
     insert_rows(connection, texts, ("page_id", "zlib", "body_key"), kept)
-    if changed.new_body_keys:
-        rows = [{"of": page_id, "key": key} for page_id, key in changed.new_body_keys.items()]
-        connection.execute(_NEW_BODY_KEY, rows)
+    confirmed = [(key, page_id) for page_id, key in changed.new_body_keys.items()]
+    execute_each(connection, "UPDATE texts SET body_key = ? WHERE page_id = ?", confirmed)
     changed.new.clear()
     changed.new_body_keys.clear()
 
 
 def _delete_texts(connection: Connection, ids: Iterable[int]) -> None:
-    for part in chunked(ids):
-        connection.execute(delete(texts).where(texts.c.page_id.in_(part)))
+    execute_each(connection, "DELETE FROM texts WHERE page_id = ?", [(page_id,) for page_id in ids])

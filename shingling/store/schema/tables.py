@@ -26,6 +26,7 @@ from sqlalchemy import (
     false,
     text,
 )
+from sqlalchemy.exc import DBAPIError
 
 from shingling.store.schema.rows import PAGE_FIELDS, ROW_ID
 
@@ -261,7 +262,6 @@ NEXT = Tables(
 
 _MAX_VALUES = 500  # in one IN (...)
 _SIZES = (1, 8, 64, 256, _MAX_VALUES)  # of such a list: there are few different statements
-_PLACEHOLDERS = {"qmark": "?", "format": "%s", "pyformat": "%s"}  # by the driver's paramstyle
 
 
 def among(column: Column[Any]) -> ColumnElement[bool]:
@@ -288,22 +288,76 @@ def select_in(connection: Connection, statement: str, values: Iterable[Any]) -> 
     """
     for part in chunked(values):
         number = next(size for size in _SIZES if size >= len(part))
-        query = statement.format(f"IN ({_marks(connection, number)})")
+        query = statement.format(f"IN ({_marks(number)})")
         filled_up = (*part, *part[-1:] * (number - len(part)))
-        yield from connection.exec_driver_sql(query, filled_up).all()
+        yield from fetch_rows(connection, query, *filled_up)
 
 
 def insert_rows(
     connection: Connection, table: Table, columns: Sequence[str], rows: Sequence[tuple[object, ...]]
 ) -> None:
     """Insert rows of values as the driver takes them: at a tenth of the cost of `insert`."""
+    quoted = ", ".join(f'"{column}"' for column in columns)
+    marks = _marks(len(columns))
+    statement = f"INSERT INTO {table.name} ({quoted}) VALUES ({marks})"  # noqa: S608 (our names)
+    execute_each(connection, statement, rows)
+
+
+def _marks(number: int) -> str:
+    return ", ".join("?" * number)
+
+
+def fetch_rows(connection: Connection, statement: str, *values: Any) -> list[Any]:
+    """Rows that a statement returns; otherwise as `execute`."""
+    return [*execute(connection, statement, *values).fetchall()]
+
+
+def execute(connection: Connection, statement: str, *values: Any) -> Any:
+    """Execute a statement by the driver itself, and return the cursor.
+
+    SQLAlchemy takes ten times as long for a short query as SQLite does.
+
+    Args:
+        connection: to the store.
+        statement: with a `?` for each value, and no other question mark.
+        values: as the driver takes them.
+
+    Raises:
+        DBAPIError: as of SQLAlchemy.
+    """
+    try:
+        cursor = connection.connection.cursor()
+        cursor.execute(_in_paramstyle(connection, statement), values)
+    except connection.dialect.loaded_dbapi.Error as error:
+        raise database_error(connection, error) from error
+    return cursor
+
+
+def execute_each(connection: Connection, statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
+    """Execute a statement for rows of values, otherwise as `execute`."""
     if not rows:
         return
-    quoted = ", ".join(f'"{column}"' for column in columns)
-    marks = _marks(connection, len(columns))
-    statement = f"INSERT INTO {table.name} ({quoted}) VALUES ({marks})"  # noqa: S608 (our names)
-    connection.exec_driver_sql(statement, [*rows])
+    try:
+        cursor = connection.connection.cursor()
+        cursor.executemany(_in_paramstyle(connection, statement), [*rows])
+    except connection.dialect.loaded_dbapi.Error as error:
+        raise database_error(connection, error) from error
 
 
-def _marks(connection: Connection, number: int) -> str:
-    return ", ".join([_PLACEHOLDERS[connection.dialect.paramstyle]] * number)
+def _in_paramstyle(connection: Connection, statement: str) -> str:
+    return statement if connection.dialect.paramstyle == "qmark" else statement.replace("?", "%s")
+
+
+def database_error(connection: Connection, error: Any) -> DBAPIError:
+    """Error of the driver as SQLAlchemy raises it, which then knows if the connection is lost."""
+    dialect = connection.dialect
+    is_lost = dialect.is_disconnect(error, connection.connection.dbapi_connection, None)
+    if is_lost:
+        connection.invalidate(error)
+    raised = DBAPIError.instance(
+        *(None, None, error, dialect.loaded_dbapi.Error),
+        connection_invalidated=is_lost,
+        dialect=dialect,
+    )
+    assert isinstance(raised, DBAPIError)
+    return raised

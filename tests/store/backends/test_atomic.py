@@ -98,7 +98,8 @@ def test_an_error_in_the_middle_of_a_batch_stores_and_teaches_nothing_of_it(
         monkeypatch.setattr(shingling.store.decide.check, "meet", failing)
     else:
         where = "recent" if where == "bands" and not is_postgres(file) else where
-        break_table(file, "AFTER INSERT", where, f"(SELECT count(*) FROM {where}) > 20")
+        rows = 0 if where == "recent" else 20  # the keys of a batch are one row there
+        break_table(file, "AFTER INSERT", where, f"(SELECT count(*) FROM {where}) > {rows}")
     before = all_rows(file)
     with pytest.raises((KeyboardInterrupt, StoreError)) as raised:
         store.check(pages, run=run)

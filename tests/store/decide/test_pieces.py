@@ -170,4 +170,4 @@ def test_pages_that_share_all_minima_cost_a_bounded_time(tmp_path: Path) -> None
         many = calls(store.check, pages_of(range(600, 610), minima))
         ordinary = calls(store.check, pages_of(range(610, 620)))
         assert store.status().originals == 620
-    assert many < min(1.05 * few, 14 * ordinary)
+    assert many < min(1.05 * few, 16 * ordinary)
