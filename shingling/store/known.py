@@ -10,7 +10,7 @@ from sqlalchemy import bindparam, select
 from shingling.store.backends.base import damage_of
 from shingling.store.model import Page
 from shingling.store.schema.rows import key_of, row_from
-from shingling.store.schema.tables import among, chunked, pages, select_in, texts
+from shingling.store.schema.tables import among, chunked, fetch_rows, pages, select_in, texts
 from shingling.text import PreparedText
 
 if TYPE_CHECKING:
@@ -28,6 +28,11 @@ _BY_BODY = _READ.join_from(texts, pages).where(among(texts.c.body_key))
 _BY_URL = _READ.join_from(pages, texts, isouter=True).where(
     pages.c.url_key == bindparam("url_key"), pages.c.scope == bindparam("scope")
 )
+
+
+def has_no_pages(connection: Connection) -> bool:
+    """Whether a store is empty."""
+    return not fetch_rows(connection, "SELECT 1 FROM pages LIMIT 1")
 
 
 def pages_by_body(session: Session, keys: Collection[bytes]) -> dict[bytes, Page]:

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from shingling.plugin.settings import DedupSettings
     from shingling.sketch import Scheme
 
+_MAX_OWN_KEYS = 100_000  # 10 MB
 _COMPARED_ONLY = DEFAULT_EXTRACTOR  # its texts are not for people
 
 
@@ -84,6 +85,8 @@ class DocumentExtractor:
         self._reading = asyncio.Lock()  # of bodies in the store
         self._keys: set[bytes] = set()  # that are read next
         self._known: dict[bytes, Page] = {}  # that were read last
+        # Of bodies of this crawl, if the store has no others; None: any body may be known.
+        self._own_keys: set[bytes] | None = set() if store.was_empty else None
         self._known_bodies = 0  # pages that did not have to be extracted
         self.main_texts = 0  # that trafilatura was asked for
         self.main_texts_missing = 0  # of these, that it did not give
@@ -238,6 +241,11 @@ class DocumentExtractor:
         Raises:
             StoreError: the database failed.
         """
+        if self._own_keys is not None and key not in self._own_keys:
+            self._own_keys.add(key)
+            if len(self._own_keys) == _MAX_OWN_KEYS:
+                self._own_keys = None
+            return None
         self._keys |= {key, _without_title(key)}
         async with self._reading:
             if key in self._keys:

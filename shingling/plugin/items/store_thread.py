@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from shingling.errors import NoStoreError, StoreUnavailableError
 from shingling.plugin.waiting import UnderWay
 from shingling.store.decide.check import check_batch
+from shingling.store.known import has_no_pages
 from shingling.store.runs import end_run, insert_run, resume_run
 from shingling.store.session import Session
 
@@ -50,6 +51,7 @@ class StoreThread:
 
     Attributes:
         expected: pages on their way to `check`: a batch waits for them, for a moment.
+        was_empty: whether the store had no pages when it was opened.
     """
 
     def __init__(self, settings: DedupSettings, gone: deque[str]) -> None:
@@ -64,7 +66,7 @@ class StoreThread:
         self.expected = UnderWay(0)
         self._seconds = 0.0
         self._batches = 0
-        self.is_dry_run = False
+        self.is_dry_run = self.was_empty = False
 
     async def open(self, spider: str, shown: dict[str, Any], *, dry_run: bool = False) -> Scheme:
         """Open the store and begin a run.
@@ -91,6 +93,7 @@ class StoreThread:
         except NoStoreError:
             session = open_session("sqlite://")  # in memory
         try:
+            self.was_empty = session.database.read(has_no_pages)
             session.compare_by(settings.extractor, dry_run=dry_run)
             if not dry_run:
                 begin = partial(insert_run, spider=spider, settings=shown, is_crawl=True)
