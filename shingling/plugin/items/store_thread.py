@@ -36,7 +36,8 @@ logger = logging.getLogger(__name__)
 _RUNS = "dedup_runs"  # in the state of a job
 _MAX_BATCH = 64  # pages in one transaction
 _MAX_RESULTS_AT_ONCE = 4  # handed out before the event loop does something else
-_MAX_WAIT_SECONDS = 0.05  # of a page for others of its batch
+_ENOUGH = 16  # pages, with which a batch waits for no others
+_PAUSE_SECONDS, _MAX_PAUSES = 0.05, 5  # in which a page waits for others of its batch
 _BATCHES_UNTIL_TRIMMED = 64
 
 _T = TypeVar("_T")
@@ -137,8 +138,9 @@ class StoreThread:
 
     async def _decide_waiting(self) -> None:
         while self._waiting:
-            if len(self._waiting) < _MAX_BATCH:
-                await self.expected.wait(_MAX_WAIT_SECONDS)
+            for _ in range(_MAX_PAUSES):
+                if len(self._waiting) < _ENOUGH:
+                    await self.expected.wait(_PAUSE_SECONDS)  # not at all if none is expected
             batch, self._waiting = self._waiting[:_MAX_BATCH], self._waiting[_MAX_BATCH:]
             if not await self._decide(batch):
                 for single in batch:  # one that fails does not take the others with it
