@@ -6,7 +6,7 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from sqlalchemy import and_, delete, select, true, update
+from sqlalchemy import and_, select, true
 
 from shingling.store.decide.apply import hand_on
 from shingling.store.decide.batch import Batch
@@ -14,7 +14,14 @@ from shingling.store.decide.meet import regroup
 from shingling.store.decide.write import delete_rows, write_batch
 from shingling.store.model import DAY
 from shingling.store.schema.rows import GONE, key_of
-from shingling.store.schema.tables import chunked, pages, select_in, site_blocks, url_rules
+from shingling.store.schema.tables import (
+    chunked,
+    execute_each,
+    pages,
+    select_in,
+    site_blocks,
+    url_rules,
+)
 from shingling.store.urls import HOST_LABELS, site_of
 
 if TYPE_CHECKING:
@@ -164,9 +171,9 @@ def forget(session: Session, chosen: Chosen, rules: Rules | None = None) -> int:
         removed += session.write(partial(remove_rows, ids=part), alone=True)
 
     def forget_learned(connection: Connection) -> None:
-        for part in chunked(sites):
-            for table in _LEARNED:
-                connection.execute(delete(table).where(table.c.site.in_(part)))
+        for table in _LEARNED:
+            delete = f"DELETE FROM {table} WHERE site = ?"  # noqa: S608 (ours)
+            execute_each(connection, delete, [(site,) for site in sites])
 
     session.database.write(forget_learned, alone=True)
     return removed
@@ -176,8 +183,7 @@ def note_gone(session: Session, urls: Sequence[str]) -> None:
     """Note that pages are gone from the web: known duplicates of them take their place."""
 
     def note(connection: Connection) -> None:
-        for part in chunked(map(key_of, urls)):
-            gone = update(pages).where(pages.c.url_key.in_(part))
-            connection.execute(gone.values(last_run_id=GONE))
+        update = "UPDATE pages SET last_run_id = ? WHERE url_key = ?"
+        execute_each(connection, update, [(GONE, key_of(url)) for url in urls])
 
     session.write(note)

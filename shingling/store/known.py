@@ -5,29 +5,25 @@ from __future__ import annotations
 import zlib
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import bindparam, select
-
 from shingling.store.backends.base import damage_of
 from shingling.store.model import Page
-from shingling.store.schema.rows import key_of, row_from
-from shingling.store.schema.tables import among, chunked, fetch_rows, pages, select_in, texts
+from shingling.store.schema.rows import COLUMNS, key_of, row_of
+from shingling.store.schema.tables import fetch_rows, select_in
 from shingling.text import PreparedText
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Sequence
 
-    from sqlalchemy import Connection, RowMapping
+    from sqlalchemy import Connection
 
     from shingling.sketch import Scheme, Signature
     from shingling.store.schema.rows import Row
     from shingling.store.session import Session
 
 _TEXTS = "SELECT page_id, zlib FROM texts WHERE page_id {}"
-_READ = select(pages, texts.c.zlib, texts.c.body_key)
-_BY_BODY = _READ.join_from(texts, pages).where(among(texts.c.body_key))
-_BY_URL = _READ.join_from(pages, texts, isouter=True).where(
-    pages.c.url_key == bindparam("url_key"), pages.c.scope == bindparam("scope")
-)
+_READ = f"SELECT {', '.join(COLUMNS)}, body_key, zlib FROM pages"  # noqa: S608 (ours)
+_BY_BODY = f"{_READ} JOIN texts ON page_id = id WHERE body_key {{}}"
+_BY_URL = f"{_READ} LEFT JOIN texts ON page_id = id WHERE url_key = ? AND scope = ?"
 
 
 def has_no_pages(connection: Connection) -> bool:
@@ -45,30 +41,25 @@ def pages_by_body(session: Session, keys: Collection[bytes]) -> dict[bytes, Page
         keys: as pages were stored with, `Page.body_key`.
     """
     with session.database.reading() as connection:
-        rows = (
-            row
-            for part in chunked(keys)
-            for row in connection.execute(_BY_BODY, {"values": part}).mappings()
-        )
-        pages_of = ((row["body_key"], _checked_page(row, session)) for row in rows)
-        return {key: page for key, page in pages_of if page is not None}
+        found = [_checked_page(row, session) for row in select_in(connection, _BY_BODY, keys)]
+    return {page.body_key: page for page in found if page is not None and page.body_key}
 
 
 def page_by_url(session: Session, url: str, scope: str = "") -> Page | None:
     """Page as `check` was given it for a URL last: its text, if it is kept, and signature."""
-    bound = {"url_key": key_of(url), "scope": scope}
     with session.reading() as connection:
-        row = connection.execute(_BY_URL, bound).mappings().one_or_none()
-    return None if row is None else _checked_page(row, session)
+        rows = fetch_rows(connection, _BY_URL, key_of(url), scope)
+    return _checked_page(rows[0], session) if rows else None
 
 
-def _checked_page(values: RowMapping, session: Session) -> Page | None:
+def _checked_page(values: Sequence[Any], session: Session) -> Page | None:
     """Page as it was given to `check`; None if it, or its text, cannot be read."""
-    text = None if values["zlib"] is None else unpacked(values["zlib"])
-    is_text_lost = text is None and values["zlib"] is not None
-    row = row_from(values, 0)
+    *columns, body_key, raw = values
+    text = None if raw is None else unpacked(raw)
+    is_text_lost = text is None and raw is not None
+    row = row_of(columns, 0)
     if is_text_lost or row is None:
-        name = f"page {values['id']}"
+        name = f"page {columns[0]}"
         session.database.damage.note(f"the text of {name}" if is_text_lost else name)
         return None
     return Page(
@@ -78,7 +69,7 @@ def _checked_page(values: RowMapping, session: Session) -> Page | None:
         title=row.title,
         language=row.language,
         scope=row.scope,
-        body_key=values["body_key"],
+        body_key=body_key,
     )
 
 

@@ -8,7 +8,7 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from sqlalchemy import insert, select, text, update
+from sqlalchemy import insert, select, update
 
 from shingling.errors import (
     NoStoreError,
@@ -24,7 +24,7 @@ from shingling.sketch import Scheme
 from shingling.store.backends import database_of, parse_url
 from shingling.store.index import Index
 from shingling.store.schema.migrate import HEAD, current_revision, require_known, upgrade
-from shingling.store.schema.tables import fetch_rows, rules as rules_table, scheme as scheme_table
+from shingling.store.schema.tables import execute_each, fetch_rows, scheme as scheme_table
 from shingling.store.templates import SiteCache
 from shingling.text.canonical import WordsLeft
 
@@ -43,9 +43,7 @@ logger = logging.getLogger(__name__)
 
 _INDEX = 'SELECT "indexed", bands, rows, sampled FROM scheme'
 
-_ADD_RULES = text(
-    f"INSERT INTO {rules_table} (parameters) VALUES (:parameters) ON CONFLICT DO NOTHING"  # noqa: S608 (ours)
-)
+_ADD_RULES = "INSERT INTO rules (parameters) VALUES (?) ON CONFLICT DO NOTHING"
 
 
 class Session:
@@ -279,14 +277,13 @@ def read_index(connection: Connection) -> Index:
 
 def find_rules(connection: Connection, rules: Rules) -> int | None:
     """Find the number that the store keeps rules under; None if it has none."""
-    query = select(rules_table.c.id).where(rules_table.c.parameters == rules.deciding)
-    found: int | None = connection.scalar(query)
-    return found
+    rows = fetch_rows(connection, "SELECT id FROM rules WHERE parameters = ?", rules.deciding)
+    return rows[0][0] if rows else None
 
 
 def add_rules(connection: Connection, rules: Rules) -> int:
     """Give rules a number, unless they have one."""
-    connection.execute(_ADD_RULES, {"parameters": rules.deciding})
+    execute_each(connection, _ADD_RULES, [(rules.deciding,)])
     return find_rules(connection, rules) or 0
 
 

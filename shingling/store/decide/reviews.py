@@ -5,10 +5,8 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from sqlalchemy import or_, select
-
 from shingling.store.backends.base import NeedsExclusiveWriterError
-from shingling.store.schema.tables import among, chunked, fetch_rows, reviews
+from shingling.store.schema.tables import fetch_rows, select_in
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -18,9 +16,7 @@ if TYPE_CHECKING:
     from shingling.store.decide.page_cache import PageCache
     from shingling.store.schema.rows import Row
 
-_OF_URLS = select(reviews.c.a_key, reviews.c.b_key, reviews.c.same).where(
-    or_(among(reviews.c.a_key), among(reviews.c.b_key))
-)
+_OF_URLS = "SELECT a_key, b_key, same FROM reviews WHERE {} {{}}"
 _ANY = "SELECT 1 FROM reviews LIMIT 1"
 
 
@@ -51,11 +47,11 @@ class Reviews:
         if not unread or not self._are_there:
             return
         self._read.update((key, {}) for key in unread)
-        for part in chunked(unread):
-            for a, b, same in self._connection.execute(_OF_URLS, {"values": part}):
+        for column in ("a_key", "b_key"):
+            for a, b, same in select_in(self._connection, _OF_URLS.format(column), unread):
                 for key, other in ((a, b), (b, a)):
                     if key in unread and type(other) is bytes:
-                        self._read[key][other] = same
+                        self._read[key][other] = bool(same)
         others = {other for key in unread for other in self._read[key]}
         if others and self._others_write:
             raise NeedsExclusiveWriterError

@@ -22,7 +22,6 @@ from sqlalchemy import (
     String,
     Table,
     Text,
-    bindparam,
     false,
     text,
 )
@@ -33,7 +32,7 @@ from shingling.store.schema.rows import PAGE_FIELDS, ROW_ID
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from sqlalchemy import ColumnElement, Connection
+    from sqlalchemy import Connection
 
 metadata = MetaData()
 temporary = MetaData()
@@ -262,11 +261,6 @@ NEXT = Tables(
 
 _MAX_VALUES = 500  # in one IN (...)
 _SIZES = (1, 8, 64, 256, _MAX_VALUES)  # of such a list: there are few different statements
-
-
-def among(column: Column[Any]) -> ColumnElement[bool]:
-    """Whether a column has one of the values that are bound to `values`, in parts by `chunked`."""
-    return column.in_(bindparam("values", expanding=True))
 
 
 def chunked(values: Iterable[Any]) -> Iterator[list[Any]]:
