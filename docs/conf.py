@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from importlib.metadata import version as installed_version
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.error import URLError
 from urllib.request import urlopen
@@ -28,6 +29,9 @@ extensions = [
 html_theme = "furo"
 html_title = "scrapy-shingling"
 html_favicon = "../shingling/web/static/icon.svg"
+html_static_path = ["_static"]
+html_css_files = ["dark.css"]
+html_search_scorer = str(Path(__file__).parent / "_static" / "scorer.js")
 html_show_sphinx = False
 html_theme_options = {
     "source_repository": "https://github.com/scrapy-shingling/scrapy-shingling/",
