@@ -19,6 +19,7 @@ from shingling.plugin.middleware import BacklogMiddleware, SourceMiddleware, is_
 from shingling.plugin.waiting import SharedTasks, detached_task, ends_within
 from shingling.rules.reasons import Reason
 from shingling.store.model import Verdict
+from shingling.store.urls import safe_url
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -103,7 +104,8 @@ class Checker:
         Raises:
             StoreError: the database failed; the document is not stored.
         """
-        if again or document.kind is Kind.ITEM or response is None:
+        # Others wait in the order of their verdicts: only what nobody waits for may take a detour.
+        if again or document.kind is not Kind.LIST or response is None:
             return await self._check(document, response)
         assert document.url is not None
         check = partial(self._check, document, response)
@@ -120,7 +122,7 @@ class Checker:
                 outcome = Outcome(Verdict("skipped", reason=extracted), url)
             else:
                 page, extraction = extracted
-                outcome = Outcome(await store.check(page), page.url, extraction)
+                outcome = Outcome(await store.check(page), safe_url(page.url), extraction)
         signature = outcome.extraction.signature
         self._report.decided(outcome.verdict, None if signature is None else signature.words)
         if self.tell is not None and response is not None and document.source is None:

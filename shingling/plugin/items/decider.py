@@ -40,24 +40,26 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_MAX_LOST_ORIGINALS = 5  # in a row, whose items a later pipeline drops
+_MAX_LOST = 5  # items in a row that say the same, and that a later pipeline drops
 _NEVER_LOGGED = 1  # level
 _MAX_LOST_URLS = 1000
 
 
-@dataclass(frozen=True)
+@dataclass
 class Delivery:
-    """An item on its way through the later pipelines.
+    """An item on its way from its verdict through the later pipelines.
 
     Args:
         url: of its document.
         is_known: whether an item of it has come out of an earlier crawl.
-        has_come_out: of this one.
+        has_come_out: whether what it says comes out of this one.
+        is_kept: whether it goes on to the later pipelines; until then, it may wait for another one.
     """
 
     url: str
     is_known: bool
     has_come_out: asyncio.Future[bool]
+    is_kept: bool = False
 
 
 _current: ContextVar[Delivery | None] = ContextVar("current", default=None)
@@ -88,9 +90,11 @@ class ItemDecider:
         self._report = report
         self._action = action
         self.checker = Checker(crawler, settings, report, worker)
-        self._deliveries = Deliveries(crawler, self.checker.withdraw, settings.timeout)
+        self._deliveries = Deliveries(crawler, self.checker.withdraw)
         # URLs that documents of a response have brought.
         self._urls: WeakKeyDictionary[Response, set[str]] = WeakKeyDictionary()
+        # Of these, those whose URL is made of their text, and what the first of each repeats.
+        self._parts: WeakKeyDictionary[Response, dict[str, str | None]] = WeakKeyDictionary()
         self._closing: asyncio.Task[None] | None = None
 
     async def decide(self, item: Any, source: Source | None) -> Any:
@@ -114,10 +118,12 @@ class ItemDecider:
             self._tag(item, {**verdict.as_dict(), "error": _line(error)})
             return item
         log_level = "DEBUG" if self._settings.debug else _NEVER_LOGGED
+        is_unchanged = self._drops_unchanged(document, outcome.verdict)
+        self._deliveries.settle(is_kept=not (is_unchanged or outcome.verdict.is_duplicate))
         if self._drops(document, outcome.verdict):
             self._report.dropped(outcome.verdict, outcome.url)
             raise DuplicatePage(outcome.verdict, log_level)
-        if self._drops_unchanged(document, outcome.verdict):
+        if is_unchanged:
             self._report.dropped_unchanged(outcome.url)
             raise UnchangedPage(outcome.url, log_level)
         return await self._keep(item, document, outcome, response)
@@ -138,53 +144,47 @@ class ItemDecider:
         return document
 
     async def _outcome_of(self, document: Document | Reason, response: Response | None) -> Outcome:
-        """Decide a document; decide it again if the item of its original has been lost."""
+        """Decide a document; decide it again if the item that says the same has been lost."""
         if isinstance(document, Reason):
             verdict = Verdict("skipped", reason=document)
             self._report.decided(verdict, None)
-            return Outcome(verdict, "" if response is None else response.url)
+            return Outcome(verdict, "" if response is None else safe_url(response.url))
         outcome = await self.checker.check(document, response)
-        if self._may_be_repeated(document, outcome, response):
-            outcome = await self._unless_repeated(document, outcome, response)
-        for _ in range(_MAX_LOST_ORIGINALS):
+        may_repeat = True
+        if document.url is None and response is not None:
+            # Parts of one response that say the same are two of a thing: both come out, or none.
+            parts = self._parts.setdefault(response, {})
+            may_repeat = outcome.url not in parts
+            repeats = parts.setdefault(outcome.url, outcome.verdict.repeats)
+            outcome = outcome.with_verdict(repeats=repeats)
+        before = self._deliveries.last(outcome.url)
+        if outcome.verdict.page_id is not None and not _is_list(document):
+            self._deliveries.begin(outcome.url, is_known=outcome.verdict.repeats == "store")
+        for _ in range(_MAX_LOST):
             verdict = outcome.verdict
-            if not self._drops(document, verdict) or verdict.original is None:
-                break
-            if await self._deliveries.comes_out(verdict.original):
-                break
-            outcome = await self.checker.check(document, response, again=True)
-            if outcome.verdict.status == "unchanged":  # because it was stored a moment ago
-                outcome = outcome.with_verdict(status="new", repeats=None)
-        return outcome
-
-    def _may_be_repeated(
-        self, document: Document, outcome: Outcome, response: Response | None
-    ) -> bool:
-        """Whether an item may say what another item of its URL has said in this crawl.
-
-        Parts of one response that say the same do not: there may be two of a thing.
-        """
-        if document.url is not None or response is None:
-            return True
-        parts = self._urls[response]
-        is_first = outcome.url not in parts
-        parts.add(outcome.url)
-        return is_first
-
-    async def _unless_repeated(
-        self, document: Document, outcome: Outcome, response: Response | None
-    ) -> Outcome:
-        """Call a document repeated if it says what this crawl has met, and that has come out."""
-        for _ in range(_MAX_LOST_ORIGINALS):
-            if outcome.verdict.repeats != "crawl" or outcome.verdict.is_duplicate:
+            if self._drops(document, verdict):
+                original = self._deliveries.last(verdict.original or "")
+                if original is None or original.is_known or await self._comes_out(original):
+                    return outcome
+            elif may_repeat and verdict.repeats == "crawl" and not verdict.is_duplicate:
+                if before is None or await self._comes_out(before):
+                    return outcome.with_verdict(original=outcome.url, reason=Reason.REPEATED)
+                if before.is_known:  # and still stored: this one takes its place
+                    return outcome.with_verdict(repeats=None)
+            else:
                 return outcome
-            if await self._deliveries.has_come_out(outcome.url):
-                return outcome.with_verdict(original=outcome.url, reason=Reason.REPEATED)
-            if self._deliveries.is_still_stored(outcome.url):
-                break
-            # If another item has taken the place of the lost one, that will have begun by then.
             outcome = await self.checker.check(document, response, again=True)
-        return outcome.with_verdict(repeats=None)
+            if outcome.verdict.status == "unchanged":
+                before = self._deliveries.last(outcome.url)
+                is_out_or_kept = before is None or before.is_kept
+                if _is_list(document) or not is_out_or_kept:  # it was stored by its own verdict
+                    outcome = outcome.with_verdict(status="new", repeats=None)
+        return outcome.with_verdict(original=None, repeats=None)
+
+    async def _comes_out(self, delivery: Delivery) -> bool:
+        """Wait for the end of a delivery; one that takes too long counts as one that comes out."""
+        has_come_out = delivery.has_come_out
+        return not await ends_within(has_come_out, self._settings.timeout) or has_come_out.result()
 
     def _drops(self, document: Document | Reason, verdict: Verdict) -> bool:
         """Whether the item of a document is dropped because the verdict calls it a duplicate."""
@@ -212,12 +212,8 @@ class ItemDecider:
             self._explain_lists(outcome.url)
             result["reason"] = result["reason"] or Reason.LIST.value
             result["duplicate"] &= self._settings.multi_item_pages == "drop"
-        else:
-            if verdict.page_id is not None and not verdict.is_duplicate:
-                # Its duplicates wait from now on.
-                self._deliveries.begin(outcome.url, is_known=verdict.repeats is not None)
-            if isinstance(document, Document):
-                await self._fill(item, document, outcome.extraction, response)
+        elif isinstance(document, Document):
+            await self._fill(item, document, outcome.extraction, response)
         self._tag(item, result)
         return item
 
@@ -291,31 +287,34 @@ class ItemDecider:
 
 
 class Deliveries:
-    """Whether the items of originals come out of the pipelines behind this one.
+    """Whether what items say comes out of the pipelines behind this one.
 
     A later pipeline may drop the item of an original, because a field is missing for instance. A
     copy of it that is complete must not be lost with it: such an original is withdrawn from the
     store, and a duplicate waits until it is known whether the item of its original has come out.
     If an item of the original has come out of an earlier crawl, only the same page waits so.
 
+    An item has a delivery from the moment of its verdict on, before it waits itself: whatever is
+    decided later finds it.
+
     Args:
         crawler: whose items they are.
         withdraw: takes the document of a URL out of the store.
-        max_wait: seconds for which a duplicate waits for its original.
     """
 
-    def __init__(
-        self, crawler: Crawler, withdraw: Callable[[str], Awaitable[None]], max_wait: float
-    ) -> None:
+    def __init__(self, crawler: Crawler, withdraw: Callable[[str], Awaitable[None]]) -> None:
         self._withdraw = withdraw
-        self._max_wait = max_wait
-        self._under_way: dict[str, Delivery] = {}
+        self._under_way: dict[str, Delivery] = {}  # the last one of each URL
         self._lost: dict[str, Delivery] = {}  # the last ones, for verdicts that are older
         for signal in (signals.item_scraped, signals.item_dropped, signals.item_error):
-            crawler.signals.connect(self._ended, signal=signal)
+            crawler.signals.connect(self._item_ended, signal=signal)
+
+    def last(self, url: str) -> Delivery | None:
+        """Last delivery of an item of a URL; None if there was none, or it has come out."""
+        return self._under_way.get(url) or self._lost.get(url)
 
     def begin(self, url: str, *, is_known: bool) -> None:
-        """Note that the item of an original goes on to the later pipelines."""
+        """Begin the delivery of the item that the pipelines work on."""
         future = asyncio.get_running_loop().create_future()
         delivery = self._under_way[url] = Delivery(url, is_known, future)
         self._lost.pop(url, None)
@@ -325,32 +324,16 @@ class Deliveries:
         """Note that an item without such a document comes: signals are not about the last one."""
         _current.set(None)
 
-    async def comes_out(self, url: str) -> bool:
-        """Whether the item of an original comes out, or did; waits for it while it may not.
+    def settle(self, *, is_kept: bool) -> None:
+        """Let the item go on, or end its delivery if what it says comes out with another one."""
+        delivery = _current.get()
+        if delivery is not None and is_kept:
+            delivery.is_kept = True
+        elif delivery is not None:
+            self._end(delivery, came_out=True)
 
-        An original whose item takes too long counts as one that comes out.
-        """
-        delivery = self._under_way.get(url) or self._lost.get(url)
-        return delivery is None or delivery.is_known or await self._ends_well(delivery)
-
-    async def has_come_out(self, url: str) -> bool:
-        """Whether an item of a page comes out of this crawl, or did; waits for all of them."""
-        while delivery := self._under_way.get(url):
-            if await self._ends_well(delivery):
-                return True
-        return url not in self._lost
-
-    def is_still_stored(self, url: str) -> bool:
-        """Whether a page whose item was lost is stored, because an earlier crawl has brought it."""
-        delivery = self._lost.get(url)
-        return delivery is not None and delivery.is_known
-
-    async def _ends_well(self, delivery: Delivery) -> bool:
-        has_come_out = delivery.has_come_out
-        return not await ends_within(has_come_out, self._max_wait) or has_come_out.result()
-
-    async def _ended(self, signal: object) -> None:
-        """Note what has become of the item of an original, and withdraw one that was lost."""
+    async def _item_ended(self, signal: object) -> None:
+        """Note what has become of an item, and withdraw the document of one that was lost."""
         delivery = _current.get()
         if delivery is None or delivery.has_come_out.done():
             return
@@ -359,13 +342,16 @@ class Deliveries:
             if not came_out and not delivery.is_known:
                 await self._withdraw(delivery.url)
         finally:
-            if not came_out:
-                self._lost[delivery.url] = delivery
-                if len(self._lost) > _MAX_LOST_URLS:
-                    del self._lost[next(iter(self._lost))]
-            if self._under_way.get(delivery.url) is delivery:
-                del self._under_way[delivery.url]
-            delivery.has_come_out.set_result(came_out)
+            self._end(delivery, came_out=came_out)
+
+    def _end(self, delivery: Delivery, *, came_out: bool) -> None:
+        if not came_out:
+            self._lost[delivery.url] = delivery
+            if len(self._lost) > _MAX_LOST_URLS:
+                del self._lost[next(iter(self._lost))]
+        if self._under_way.get(delivery.url) is delivery:
+            del self._under_way[delivery.url]
+        delivery.has_come_out.set_result(came_out)
 
 
 def _is_list(document: Document | Reason) -> bool:
