@@ -374,13 +374,23 @@ def _plain_number(group: str) -> str:
     return f"{sign}{whole}{last}"
 
 
+def plain_parts(url: str) -> tuple[str, str, str]:
+    """Cut a URL into host with port, path and query.
+
+    What does not tell pages apart is left out: scheme, `www.`, slash at the end, fragment.
+
+    Raises:
+        ValueError: it is no URL.
+    """
+    parts = urlsplit(url)
+    host = (parts.hostname or "").removeprefix("www.")
+    port = {None: "", 80: "", 443: ""}.get(parts.port, f":{parts.port}")
+    return host + port, unquote(parts.path).rstrip("/"), parts.query
+
+
 def _plain_url(url: str) -> str:
-    """URL without what does not tell pages apart: scheme, `www.`, slash at the end, fragment."""
     try:
-        parts = urlsplit(url[:_MAX_URL])
-        host = (parts.hostname or "").removeprefix("www.")
-        port = {None: "", 80: "", 443: ""}.get(parts.port, f":{parts.port}")
+        host, path, query = plain_parts(url[:_MAX_URL])
     except ValueError:
         return url
-    query = f"?{unquote(parts.query)}" if parts.query else ""
-    return f"{host}{port}{unquote(parts.path).rstrip('/')}{query}"
+    return f"{host}{path}?{unquote(query)}" if query else host + path

@@ -29,12 +29,12 @@ from enum import Enum
 from html import unescape
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qs, unquote, urldefrag, urljoin, urlsplit
+from urllib.parse import parse_qs, urldefrag, urljoin
 
 from itemadapter import ItemAdapter
 
 from shingling.rules.reasons import Reason
-from shingling.rules.values import own_fields
+from shingling.rules.values import own_fields, plain_parts
 from shingling.similarity.measures import overlap
 from shingling.sketch import fingerprint_set
 from shingling.store.urls import MAX_URL_CHARS, safe_url
@@ -55,7 +55,6 @@ _FEWEST_TEXT_CHARS = 20  # of a field that may hold the main text of a page
 _MOST_TEXT_CHARS = 200_000
 _MAX_TEXT_FIELDS = 4  # of an item: text, HTML, and what else there is of it
 _TAG = re.compile(r"<[^<>]*>")
-_DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 class Kind(Enum):
@@ -299,12 +298,7 @@ def _split(url: str) -> tuple[str, str, dict[str, list[str]]] | None:
     if len(url) > MAX_URL_CHARS:
         return None
     try:
-        parts = urlsplit(url)
-        host = (parts.hostname or "").removeprefix("www.")
-        port = parts.port
-        parameters = parse_qs(parts.query, keep_blank_values=True)
+        host, path, query = plain_parts(url)
+        return host, path, parse_qs(query, keep_blank_values=True)
     except ValueError:
         return None
-    if port is not None and port != _DEFAULT_PORTS.get(parts.scheme):
-        host = f"{host}:{port}"
-    return host, unquote(parts.path).rstrip("/"), parameters
