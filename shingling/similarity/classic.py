@@ -77,30 +77,21 @@ class ClassicOverlap(NamedTuple):
     """What two lists of checksums have in common, counted as such systems do.
 
     Args:
-        a, b: shingles of each text, repeats included.
-        shared: shingles of a whose checksum b has, repeats included.
         words_a: words of a.
+        shingles_a, shingles_b: shingles of each text, repeats included.
+        shared: shingles of a whose checksum b has, repeats included.
+        dice: 100 x 2 shared / (shingles of a + shingles of b); 0.0 if there are none.
+        per_word: 100 x shared / words of a; 0.0 if it has none.
+        per_shingle: 100 x shared / shingles of a; 0.0 if it has none.
     """
 
-    a: int
-    b: int
-    shared: int
     words_a: int
-
-    @property
-    def dice(self) -> float:
-        """100 x 2 shared / (shingles of a + shingles of b); 0.0 if there are none."""
-        return 200 * self.shared / max(self.a + self.b, 1)
-
-    @property
-    def per_word(self) -> float:
-        """100 x shared / words of a; 0.0 if it has none."""
-        return 100 * self.shared / max(self.words_a, 1)
-
-    @property
-    def per_shingle(self) -> float:
-        """100 x shared / shingles of a; 0.0 if it has none."""
-        return 100 * self.shared / max(self.a, 1)
+    shingles_a: int
+    shingles_b: int
+    shared: int
+    dice: float
+    per_word: float
+    per_shingle: float
 
 
 def classic_overlap(
@@ -113,6 +104,13 @@ def classic_overlap(
     """Compare the `shingles` of the words of two texts."""
     first, second = (shingles(words, size, step, hash) for words in (a, b))
     known = set(second)
+    shared = sum(checksum in known for checksum in first)
     return ClassicOverlap(
-        len(first), len(second), sum(one in known for one in first), words_a=len(a)
+        words_a=len(a),
+        shingles_a=len(first),
+        shingles_b=len(second),
+        shared=shared,
+        dice=200 * shared / max(len(first) + len(second), 1),
+        per_word=100 * shared / max(len(a), 1),
+        per_shingle=100 * shared / max(len(first), 1),
     )

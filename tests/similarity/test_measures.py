@@ -260,7 +260,7 @@ def test_dice_is_that_of_all_shingles_with_their_repeats(
     a: list[str], b: list[str], size: int
 ) -> None:
     found = classic_overlap(a, b, size, 1, "crc32")
-    if found.a + found.b:
+    if found.shingles_a + found.shingles_b:
         assert found.dice == pytest.approx(peer.percent_by_dice(a, b, size))
     else:
         assert found.dice == 0.0

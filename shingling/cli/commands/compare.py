@@ -123,16 +123,7 @@ def _compare_checksums(a: _Compared, b: _Compared, scheme: Scheme, options: Comm
 
     words = [scheme.canonical.words(one.split.whole) for one in (a, b)]
     size, step = scheme.shingle_size, options.step or 1
-    found = classic_overlap(words[0], words[1], size, step, options.hash)
-    measures: dict[str, Any] = {
-        "words_a": found.words_a,
-        "shingles_a": found.a,
-        "shingles_b": found.b,
-        "shared": found.shared,
-        "dice": found.dice,
-        "per_word": found.per_word,
-        "per_shingle": found.per_shingle,
-    }
+    measures = classic_overlap(words[0], words[1], size, step, options.hash)._asdict()
     if options.json:
         lists = [shingles(own, size, step, options.hash) for own in words]
         return print_json(measures | _fields(a, b) | dict(zip("ab", lists, strict=True)))
