@@ -105,11 +105,6 @@ def csv_text(rows: Iterable[Mapping[str, Any]], *, header: bool = True) -> str:
     return written.getvalue()
 
 
-def print_csv(rows: Iterable[Mapping[str, Any]]) -> None:
-    """Print rows as `csv_text` writes them."""
-    print(csv_text(rows), end="")
-
-
 def _csv_cell(value: Any) -> Any:
     if isinstance(value, dict) and "url" in value:
         value = value["url"]
@@ -237,7 +232,7 @@ def print_found(
     if options.json:
         print_json([as_json(one) for one in shown])
     elif options.csv:
-        print_csv(map(as_json, shown))
+        print(csv_text(map(as_json, shown)), end="")
     elif shown:
         show(shown)
     else:
