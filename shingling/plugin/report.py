@@ -57,14 +57,7 @@ class UnchangedPage(DropItem):
     """An item was dropped because its page, with the same data, is in the store already.
 
     Scrapy counts it as `item_dropped_reasons_count/UnchangedPage`.
-
-    Args:
-        url: of the document.
-        log_level: at which Scrapy logs it, with the item.
     """
-
-    def __init__(self, url: str, log_level: str | int = "DEBUG") -> None:
-        super().__init__(f"unchanged: {url}", log_level=log_level)  # type: ignore[arg-type]  # a name will do
 
 
 def describe_duplicate(verdict: Verdict) -> str:
@@ -256,11 +249,11 @@ class Report:
             return None
         return f" (until a page is decided again, others are logged at DEBUG: {counted})"
 
-    def log_once(self, about: str, message: str, level: int = logging.WARNING) -> None:
-        """Log a message, the first time that there is one about this."""
+    def log_once(self, about: str, message: str) -> None:
+        """Warn of something, the first time."""
         if about not in self._logged:
             self._logged.add(about)
-            self._log(message, level)
+            self._log(message, logging.WARNING)
 
     @property
     def skipped(self) -> dict[str, int]:

@@ -125,7 +125,7 @@ class ItemDecider:
             raise DuplicatePage(outcome.verdict, log_level)
         if is_unchanged:
             self._report.dropped_unchanged(outcome.url)
-            raise UnchangedPage(outcome.url, log_level)
+            raise UnchangedPage(f"unchanged: {outcome.url}", log_level=log_level)  # type: ignore[arg-type]  # a name will do
         return await self._keep(item, document, outcome, response)
 
     def _document_of(self, item: Any, source: Source | None) -> Document | Reason:
