@@ -214,6 +214,13 @@ class Report:
         if len(self._first_drops) < _MAX_EXAMPLES:
             fields = ", ".join(map(printable, verdict.fields[:_MAX_NAMES])) or "none"
             self._first_drops.append(f"{url[:_MAX_URL]}: {described}; fields that differ: {fields}")
+        for preferred in self._settings.rules.prefer_sites:
+            if site.endswith(f".{preferred}"):
+                self.log_once(
+                    f"sub-domain {site}",
+                    f"DEDUP_PREFER_SITES names {preferred}, not its sub-domain {site}, whose items"
+                    " are dropped as duplicates",
+                )
         if verdict.fields and site != site_of(original):
             self._fields_across.update(verdict.fields)
 

@@ -66,6 +66,23 @@ def test_a_setting_that_names_a_field_which_no_item_has_is_said_once(tmp_path: P
     assert "DEDUP_FIELDS names 'skuu'" in line
 
 
+def test_a_sub_domain_of_a_preferred_site_is_told_apart(tmp_path: Path) -> None:
+    urls = (
+        "https://copies.example/a",
+        "https://me:secret@news.own.example/a",
+        "https://own.example/a",
+    )
+    items = [{"url": url, "text": article(1)} for url in urls]
+    done = crawl(tmp_path, items, "DEDUP_PREFER_SITES=own.example")
+    assert [item["url"] for item in done.items] == [urls[0], urls[2]]
+    (line,) = lines(done, "DEDUP_PREFER_SITES names")
+    assert "names own.example, not its sub-domain news.own.example, whose items are" in line
+    assert lines(
+        done, "Dropped the item of https://news.own.example/a: duplicate of https://copies"
+    )
+    assert "secret" not in done.log
+
+
 def test_kept_items_and_known_duplicates_are_counted_with_what_changes_it(tmp_path: Path) -> None:
     said = [("/a", "Harbour"), ("/copy", "Harbour"), ("/b", "Railway station"), ("/c", "Library")]
     fields = {f"dedup_{name}": None for name in PLAIN}
