@@ -38,7 +38,7 @@ class StoreAdmin:
 
     def forget(
         self,
-        urls: Sequence[str] = (),
+        urls: str | Sequence[str] = (),
         *,
         site: str | None = None,
         run: int | None = None,
@@ -56,7 +56,7 @@ class StoreAdmin:
         with the page that they would have repeated, and by site and age.
 
         Args:
-            urls: of pages, which go whatever else is asked.
+            urls: of a page, or of several, which go whatever else is asked.
             site: host, or any URL of it.
             run: its number.
             older_than: days since they were last seen.
@@ -66,18 +66,20 @@ class StoreAdmin:
         Returns:
             How many pages were removed, or would be.
         """
-        chosen = Chosen(urls, site and pasted_site(site), run, older_than)
+        chosen = Chosen(
+            [urls] if isinstance(urls, str) else urls, site and pasted_site(site), run, older_than
+        )
         if dry_run:
             return len(chosen.ids(self._session))
         return forget(self._session, chosen, rules)
 
-    def note_gone(self, urls: Sequence[str]) -> None:
+    def note_gone(self, urls: str | Sequence[str]) -> None:
         """Note that pages are gone from the web: known duplicates of them take their place.
 
         Args:
-            urls: of pages, which need not be stored.
+            urls: of a page, or of several, which need not be stored.
         """
-        note_gone(self._session, urls)
+        note_gone(self._session, [urls] if isinstance(urls, str) else urls)
 
     def review(
         self,

@@ -392,7 +392,7 @@ def test_a_page_that_changes_in_one_batch_has_its_last_key(store: Store) -> None
     assert [verdict.status for verdict in verdicts] == ["new", "changed", "unchanged"]
     assert known(store) == {THREE}
     assert pages_by_body(session_of(store), [THREE])[THREE].main_text == changed.main_text
-    assert store.admin.forget([READ.url]) == 1
+    assert store.admin.forget(READ.url) == 1
     assert known(store) == set()
 
 
