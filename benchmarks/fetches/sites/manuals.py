@@ -68,6 +68,51 @@ class Manual(Site):
         return Shown(name_of(text), *paged(text), tuple(links))
 
 
+class Architectures(Site):
+    """Chapters for five architectures in four languages: nearly mirrors, and never quite.
+
+    Each page has a paragraph about its architecture. 3% of the links have `www.`, and 4%
+    `ref=nav`; neither matters.
+    """
+
+    name = "architectures"
+    renderings = 1
+    host = "ports.example"
+    start = f"http://{host}/manual/amd64/en/chapter-0.html"
+    ARCHITECTURES = ("amd64", "arm64", "armhf", "i386", "s390x")
+    LANGUAGES = ("en", "de", "fr", "el")
+    PAGES, RELATED = 80, 4
+    WITH_WWW, WITH_REFERENCE = 0.03, 0.04
+
+    def _make(self, data: Path) -> None:
+        languages, architectures = len(self.LANGUAGES), len(self.ARCHITECTURES)
+        texts = self.articles(data, self.PAGES * (languages + architectures))
+        self._texts, self._own = texts[: self.PAGES * languages], texts[self.PAGES * languages :]
+
+    def _form(self, at: Address) -> Address:
+        return Address(at.host.removeprefix("www."), at.path, without(at.query, "ref"))
+
+    def _show(self, at: Address, dice: Random) -> Shown:
+        _, arch, language, name = at.segments
+        number = int(name.removeprefix("chapter-").removesuffix(".html"))
+
+        def link(arch: str, language: str, number: int) -> str:
+            query = {"ref": "nav"} if dice.random() < self.WITH_REFERENCE else {}
+            host = f"www.{self.host}" if dice.random() < self.WITH_WWW else self.host
+            return self.url(f"/manual/{arch}/{language}/chapter-{number}.html", query, host)
+
+        text = self._texts[self.LANGUAGES.index(language) * self.PAGES + number]
+        own = self._own[self.ARCHITECTURES.index(arch) * self.PAGES + number]
+        about = f"On {arch}: {' '.join(own.words[:14])}."
+        others = [0, number + 1, number + 2]
+        others += [dice.randrange(self.PAGES) for _ in range(self.RELATED)]
+        links = [link(arch, language, one % self.PAGES) for one in others]
+        links += [link(one, language, number) for one in self.ARCHITECTURES if one != arch]
+        links += [link(arch, one, number) for one in self.LANGUAGES if one != language]
+        content = f"{arch} {language} {number}"
+        return Shown(content, text.title, (*text.paragraphs, about), tuple(links))
+
+
 class Languages(Site):
     """Chapters under one path, in the language of a parameter.
 

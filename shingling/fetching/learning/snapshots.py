@@ -31,7 +31,7 @@ _MIN_KEPT = 0.3  # share of sentences that two pages have in common, so that the
 _LONG_LINE = 200  # characters
 _SENTENCE = re.compile(r"(?<=[.!?…。！？])\s+")
 _DIGIT = re.compile(r"\d")
-_HEAD = Struct("<qI?")
+_HEAD = Struct("<qqI?")
 
 
 class Likeness(Enum):
@@ -53,25 +53,27 @@ class PageSnapshot(NamedTuple):
             make up texts whose hashes share a place in a table.
         sentences: hash and two kinds of each; empty if there are too many.
         links: a sample, compressed.
+        shows: hash of the page that its item stands for.
         says_more: it or its item says what a page that it resembles does not say.
     """
 
     content: int
     sentences: bytes
     links: bytes
-    says_more: bool = False
+    shows: int
+    says_more: bool
 
     def pack(self) -> bytes:
         """Pack it into bytes."""
-        head = _HEAD.pack(self.content, len(self.sentences), self.says_more)
+        head = _HEAD.pack(self.content, self.shows, len(self.sentences), self.says_more)
         return head + self.sentences + self.links
 
     @classmethod
     def unpack(cls, packed: bytes) -> PageSnapshot:
         """Unpack what was packed."""
-        content, size, says_more = _HEAD.unpack_from(packed)
+        content, shows, size, says_more = _HEAD.unpack_from(packed)
         end = _HEAD.size + size
-        return cls(content, packed[_HEAD.size : end], packed[end:], says_more)
+        return cls(content, packed[_HEAD.size : end], packed[end:], shows, says_more)
 
 
 def take_snapshot(page: FetchedPage) -> PageSnapshot | None:
@@ -85,6 +87,7 @@ def take_snapshot(page: FetchedPage) -> PageSnapshot | None:
         hash((signature.text_hash, title)),
         _sentences(f"{title}\n{page.text}").tobytes() if page.text else b"",
         zlib.compress(links.encode("utf-8", "surrogatepass"), 1),
+        hash(page.shows),
         page.says_more,
     )
 
@@ -119,7 +122,9 @@ class VolatileSentences:
 
     def compare(self, a: PageSnapshot, b: PageSnapshot) -> Likeness:
         """Likeness of two pages."""
-        if b.says_more:
+        # The page that one says more than is not known, but it is none whose item stands for the
+        # same page. An earlier crawl may have met both the other way round.
+        if (a.says_more or b.says_more) and a.shows != b.shows:
             return Likeness.OTHER
         if a.content == b.content:
             return Likeness.SAME

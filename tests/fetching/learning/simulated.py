@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -26,11 +26,15 @@ class Answer:
         content: name of the page; two URLs with the same one have the same page.
         links: URLs.
         words: main text; of the name of the page where it is "".
+        shows: URL of the page that its item stands for.
+        says_more: it is kept although it resembles another page.
     """
 
     content: str
     links: tuple[str, ...] = ()
     words: str = ""
+    shows: str | None = None
+    says_more: bool = False
 
 
 @dataclass
@@ -99,6 +103,7 @@ def crawl(
         done.contents.add(found.content)
         text = found.words or text_of(found.content)
         page = page_of(url, text, found.links, found_on=found_on[url])
+        page = replace(page, shows=found.shows, says_more=found.says_more)
         if learner:
             gone = learner.note(page, skip)
             for wanted in learner.refetches():

@@ -140,6 +140,53 @@ def test_mirrored_paths_are_skipped(seed: int) -> None:
     assert second.acting(f"{HOST}/mips/boot/1.html")
 
 
+class Architectures:
+    """Chapters for five architectures in four languages: nearly mirrors, and never quite.
+
+    3% of the links are by http, and 4% have `ref=nav`. As a store does that outlives a crawl, it
+    keeps the first URL of each page, and each architecture for what it says more than the first.
+    """
+
+    ARCHITECTURES, LANGUAGES, PAGES = ("amd64", "arm64", "armhf", "i386", "s390x"), "abcd", 15
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+        self.stored: dict[str, str] = {}
+
+    def __call__(self, url: str) -> Answer:
+        arch, language, name = urlsplit(url).path.split("/")[1:]
+        content, number = f"{arch} {language} {name}", int(name)
+        dice = random.Random(f"{self.seed} {content}")
+
+        def link(arch: str, language: str, number: int) -> str:
+            query = "?ref=nav" if dice.random() < 0.04 else ""
+            scheme = "http" if dice.random() < 0.03 else "https"
+            return f"{scheme}://site.example/{arch}/{language}/{number % self.PAGES}{query}"
+
+        links = [link(arch, language, number + step) for step in (1, 2, 5, 7)]
+        links += [link(one, language, number) for one in self.ARCHITECTURES]
+        links += [link(arch, one, number) for one in self.LANGUAGES]
+        shows = self.stored.setdefault(content, url)
+        says_more = shows == url and arch != self.ARCHITECTURES[0]
+        words = "\n".join(text_of(f"{language} {name} {line}", 20) for line in range(6))
+        words += f"\nAbout {text_of(content, 20)}"
+        return Answer(content, tuple(links), words, shows, says_more)
+
+
+def test_a_later_crawl_of_pages_that_are_nearly_the_same_saves_no_less() -> None:
+    site, start = Architectures(1), "https://site.example/amd64/a/0"
+    saved: list[RuleCounts] = []
+    skipped = []
+    for number in range(3):
+        learner = UrlLearner(salt=bytes([1, number]))
+        learner.load("site.example", saved)
+        done = crawl(start, site, learner, seed=10 + number)
+        assert len(done.contents) == 5 * 4 * 15
+        skipped.append(len(done.skipped))
+        saved += learner.take_changes()
+    assert min(skipped[1:]) >= skipped[0]
+
+
 def _of_lists_and_endings(url: str) -> Answer:
     """Books under two lists and by themselves, as `x.html` and `x/`; lists have no other form."""
     *lists, name = [one for one in urlsplit(url).path.split("/") if one] or [""]
@@ -397,9 +444,22 @@ def test_a_page_kept_for_what_it_says_is_no_repetition_whatever_changes_anyway()
         learner = UrlLearner()
         learner.note(page_of(f"{HOST}/a", f"{text}\nViews: 0"))
         other = page_of(f"{HOST}/a?s=1", f"{text}\nViews: 1")
-        learner.note(replace(other, says_more=says_more))
+        learner.note(replace(other, says_more=says_more, shows=other.url))
         assert {one.contradicted for one in learner.rules()} == ({1.0} if says_more else set())
         assert learner.refetches() == ([] if says_more else [f"{HOST}/a"])
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_page_that_says_more_is_the_same_as_one_that_stands_for_it_alone(is_first: bool) -> None:
+    text = text_of("a text of which two pages have other data")
+    urls = [f"{HOST}/a", f"{HOST}/a?s=1"] if is_first else [f"{HOST}/a?s=1", f"{HOST}/a"]
+    for other_shows, agreed in ((f"{HOST}/a", {1.0}), (f"{HOST}/a?s=1", set[float]())):
+        learner = UrlLearner()
+        for url in urls:
+            says_more, shows = url == f"{HOST}/a", url if url == f"{HOST}/a" else other_shows
+            learner.note(replace(page_of(url, text), says_more=says_more, shows=shows))
+        rules = [one for one in learner.rules() if one.change == "drop-parameter s"]
+        assert {one.agreed for one in rules if one.node == "/" and one.agreed} == agreed
 
 
 def test_what_is_learned_below_one_path_acts_below_another_one() -> None:
