@@ -141,6 +141,12 @@ def masked(segment: str) -> str:
     return _NUMBERS.sub("#", segment)
 
 
+def kind_of(parts: Parts) -> int:
+    """Key of what URLs have in common that differ in numbers, the last segment and values."""
+    folders = tuple(map(masked, parts.segments[:-1]))
+    return hash((folders, len(parts.segments), *map(name_of, parts.query)))
+
+
 def extension(segment: str) -> str:
     """Take the ending of a page's name, such as `html`; empty if it has none."""
     name, _, ending = segment.rpartition(".")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from shingling.fetching.learning.changes import masked
+from shingling.fetching.learning.changes import kind_of
 from shingling.fetching.learning.evidence import path_nodes
-from shingling.fetching.learning.parts import name_of, split
+from shingling.fetching.learning.parts import split
 from shingling.fetching.learning.recent import Recent
 from shingling.fetching.learning.snapshots import Likeness, VolatileSentences, links_of
 
@@ -60,7 +60,7 @@ class PageComparison:
 
     def note_kind(self, parts: Parts, is_new: bool) -> None:
         """Note whether a page showed what no earlier one has shown, for the kind of its URL."""
-        kind = _kind(parts)
+        kind = kind_of(parts)
         before = self._new_of_kind.get(kind)
         share = 1.0 if before is None else before
         self._new_of_kind.put(kind, share + _WEIGHT_OF_LAST * (is_new - share))
@@ -68,7 +68,7 @@ class PageComparison:
     def _new_share(self, link: str) -> float:
         """Share of new pages among the last ones of the kind of a link; 1 if it is not known."""
         parts = split(link)
-        share = None if parts is None else self._new_of_kind.get(_kind(parts))
+        share = None if parts is None else self._new_of_kind.get(kind_of(parts))
         return 1.0 if share is None else share
 
     def pair(
@@ -134,9 +134,3 @@ class PageComparison:
         """Key of what a link is reduced to, by the rules and some other changes."""
         parts = split(link)
         return hash(link) if parts is None else self._rules.reduce(parts, changes).key
-
-
-def _kind(parts: Parts) -> int:
-    """Key of what URLs have in common that differ in numbers, the last segment and values."""
-    folders = tuple(map(masked, parts.segments[:-1]))
-    return hash((folders, len(parts.segments), *map(name_of, parts.query)))

@@ -91,7 +91,10 @@ class UrlLearner:
             return self._memory.traps.decide(url, found_on, self._risk, counted=counted)
         digest = blake2b(url.encode("utf-8", "replace"), digest_size=4, key=self._salt).digest()
         below = self._explore_below * max(1.0, _EXPLORED_AT_FIRST * skip.risk / self._risk)
-        skip = replace(skip, explore=int.from_bytes(digest, "big") < below)
+        # Where ids are new at each request, the links of such pages would never end.
+        is_of_check = self._memory.checks.get(hash(found_on)) is not None
+        explore = int.from_bytes(digest, "big") < below and not is_of_check
+        skip = replace(skip, explore=explore)
         if counted:
             site.rules.count(skip)
         return skip
@@ -124,6 +127,8 @@ class UrlLearner:
         Returns:
             Rules that do not hold any more: what they have skipped is to be decided again.
         """
+        if skip is not None and not page.requested:
+            self._memory.checks.put(hash(page.url), 1)
         contradictions = self._site(site_name(page.url)).note(page, skip)
         while len(self._sites) > 1 and self._max_pages < sum(
             site.pages.counted for site in self._sites.values()

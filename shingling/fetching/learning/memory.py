@@ -34,4 +34,5 @@ class Memory:
         self.links = Table(19)  # whether two pages have had a link
         self.content_of_place = Table(16)  # the only content of a path or value
         self.by_reduced_url = Table(19)  # page whose URL is reduced to a key
+        self.checks = Table(16)  # URLs that were fetched although they would repeat a page
         self.counted = Table(18)  # contents that have counted for or against a change

@@ -1,7 +1,9 @@
 """Traps: one page that leads to itself under ever new URLs, such as a calendar without an end.
 
 A request is skipped if only repeats of a page link to its URL, and if the last links of such
-repeats have all shown nothing new: 98 of them for a risk of 1%.
+repeats have all shown nothing new: 98 of them for a risk of 1%. Where ids are new at each request,
+many pages lead to each other for ever: so this is counted for each kind of link as well, ten times
+as cautiously.
 """
 
 from __future__ import annotations
@@ -9,34 +11,39 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from shingling.fetching.learning.changes import kind_of
 from shingling.fetching.learning.pages import Contradiction, Skip
+from shingling.fetching.learning.parts import split
 from shingling.fetching.learning.recent import Recent, Table
 
 if TYPE_CHECKING:
     from shingling.fetching.learning.pages import FetchedPage
 
 _MAX_PAGES = 20_000  # with another text, of late
+_CAUTION_WITH_KINDS = 10  # times the risk: links of one kind may lead to many pages
 _LINKED = -1  # from a page that has shown something new
 
 
 @dataclass(slots=True)
 class _Trap:
-    """Links of the repeats of one page.
+    """Links of the repeats of one page, or all links of a kind that repeats have.
 
     Args:
+        caution: factor of the risk.
         name: of the first URL that was decided.
         in_vain: links that have shown nothing new, since the last one that has.
         decided: requests that were skipped, or made to see whether something new has come.
     """
 
+    caution: int = 1
     name: str = ""
     in_vain: int = 0
     decided: int = 0
 
     @property
     def risk(self) -> float:
-        """Probability that one more link shows something new (rule of succession)."""
-        return 1 / (self.in_vain + 2)
+        """Probability that one more link shows something new (rule of succession), at most."""
+        return self.caution / (self.in_vain + 2)
 
 
 class Traps:
@@ -56,12 +63,13 @@ class Traps:
             max_risk: it is skipped up to this probability of losing something.
             counted: it is a request that is made or skipped now, not only a question.
         """
-        shown = self._repeats.get(hash(found_on)) or 0
-        trap = self._traps.get(shown)
+        traps = self._traps_of(url, found_on)
+        key = min(traps, key=lambda key: traps[key].risk, default=0)
+        trap = traps.get(key)
         if trap is None or trap.risk > max_risk or self._links.get(hash(url)) == _LINKED:
             return None
         if counted:
-            self._links.put(hash(url), shown)
+            self._links.put(hash(url), key)
             trap.name = trap.name or f"trap {url}"
             trap.decided += 1
         explore = trap.decided & (trap.decided - 1) == 0  # the 1st, 2nd, 4th, 8th ...
@@ -82,19 +90,32 @@ class Traps:
         Returns:
             Traps that are none, or of which a request is to be made.
         """
-        trap = self._traps.get(self._repeats.get(hash(page.found_on)) or 0)
+        traps = self._traps_of((*page.requested, page.url)[0], page.found_on)
         if shown is not None:
             own = self._traps.get(shown)
             self._traps.put(shown, own or _Trap())
             if own is not None:
                 self._repeats.put(hash(page.url), shown)
-                if trap is not None:
+                for key, trap in traps.items():
                     trap.in_vain += 1
+                    self._traps.put(key, trap)
                 return []
-        wrong = [one for one in (trap, *map(self._link, page.links)) if one and one.in_vain]
-        if trap is not None:
+        links = filter(None, map(self._link, page.links))
+        wrong = [trap for trap in (*traps.values(), *links) if trap.in_vain]
+        for trap in traps.values():
             trap.in_vain = 0
-        return [Contradiction(site, one.name) for one in wrong if one.decided]
+        return [Contradiction(site, trap.name) for trap in wrong if trap.decided]
+
+    def _traps_of(self, url: str, found_on: str) -> dict[int, _Trap]:
+        """Find the traps that a link may be in, by their keys; none if its page is no repeat."""
+        shown, parts = self._repeats.get(hash(found_on)), split(url)
+        if shown is None or parts is None:
+            return {}
+        kind = hash((parts.host, kind_of(parts)))
+        return {
+            shown: self._traps.get(shown) or _Trap(),
+            kind: self._traps.get(kind) or _Trap(_CAUTION_WITH_KINDS),
+        }
 
     def _link(self, url: str) -> _Trap | None:
         """Note that a new page links to a URL; the trap in which it was skipped, if it was."""

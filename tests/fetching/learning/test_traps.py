@@ -6,7 +6,7 @@ import random
 import re
 from datetime import date, timedelta
 from itertools import count
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import urljoin, urlsplit
 
 import pytest
@@ -181,3 +181,20 @@ def test_a_site_with_many_equal_small_pages_loses_nothing() -> None:
     done = crawl(HOME, answer, UrlLearner())
     assert {f"article {at}" for at in range(articles)} <= done.contents
     assert {f"comments {at}" for at in range(7, articles, 90)} <= done.contents
+
+
+@pytest.mark.parametrize("settings", [{"never": ["drop-parameter rec"]}, {"explore_share": 0.4}])
+def test_links_with_ids_that_are_new_at_each_request_end(settings: dict[str, Any]) -> None:
+    """Whether no rule is trusted, or each page has a link that is followed as a check."""
+    dice, products = random.Random(1), 60
+
+    def answer(url: str) -> Answer:
+        path = urlsplit(url).path
+        if path == "/":
+            return Answer("home", tuple(f"{HOME}products/{one}" for one in range(products)))
+        linked = (f"{dice.randrange(products)}?rec={dice.getrandbits(40):x}" for _ in range(4))
+        return Answer(path, tuple(f"{HOME}products/{one}" for one in linked))
+
+    done = crawl(HOME, answer, UrlLearner(risk=0.05, **settings), limit=800)
+    assert len(done.fetched) < 800
+    assert len(done.contents) == 1 + products
