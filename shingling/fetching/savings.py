@@ -6,11 +6,13 @@ from collections import Counter
 from itertools import groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import urlsplit
 
 from sqlalchemy import text
 
 from shingling.fetching.learning import UrlLearner
 from shingling.fetching.learning.evidence import path_to
+from shingling.fetching.learning.learner import site_name
 from shingling.fetching.stored_rules import read_rules
 from shingling.proportions import Proportion
 from shingling.store.store import Store
@@ -67,6 +69,17 @@ def repeated_urls(session: Session, of_rooms: Mapping[str, Any]) -> list[dict[st
         if changes := learner.acting(url) | learner.acting(repeats):
             found.append({"url": url, "repeats": repeats, "changes": sorted(changes)})
     return found[::-1]
+
+
+def acting_rules(session: Session, of_rooms: Mapping[str, Any], url: str) -> list[UrlRule]:
+    """List the rules that act on a URL, as they are known now."""
+    learner, path = known_learner(session, of_rooms, site_name(url)), urlsplit(url).path or "/"
+    changes = learner.acting(url)
+    return [
+        rule
+        for rule in outermost(learner.rules())
+        if rule.active and rule.change in changes and path.startswith(rule.node)
+    ]
 
 
 def outermost(rules: Iterable[UrlRule]) -> list[UrlRule]:

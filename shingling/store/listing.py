@@ -113,7 +113,8 @@ class PageList(NamedTuple):
     Args:
         rows: the newest first.
         next: id before which the list goes on; None at its end.
-        total: pages that fulfil the filter, from the first one here on, as far as was looked.
+        total: pages that fulfil the filter, from the first one here on, as far as was looked; below
+            0 if so many of those that are left out are still ahead.
         whole: whether all were looked at.
     """
 
@@ -124,7 +125,11 @@ class PageList(NamedTuple):
 
 
 def list_pages(
-    connection: Connection, wanted: PageFilter, before: int | None = None, limit: int = 50
+    connection: Connection,
+    wanted: PageFilter,
+    before: int | None = None,
+    limit: int = 50,
+    skip: int = 0,
 ) -> PageList:
     """Read pages that fulfil a filter, as far as that takes a fraction of a second.
 
@@ -135,6 +140,7 @@ def list_pages(
         wanted: the filter.
         before: `next` of the list before.
         limit: at most so many.
+        skip: pages that fulfil it, and are left out at the beginning.
     """
     query, values = ids_query(connection, wanted)
     page_id = "verdicts.page_id" if "run" in values else "pages.id"
@@ -145,9 +151,10 @@ def list_pages(
     while top > 1 and time.monotonic() < ends:
         low = max(top - _IDS_AT_ONCE, 1)
         found = connection.scalars(part, {**values, "low": low, "top": top}).all()
-        ids += found[: limit + 1 - len(ids)]
+        ids += found[: skip + limit + 1 - len(ids)]
         total, top = total + len(found), low
+    ids = ids[skip:]
     shown = ids[:limit]
     following = shown[-1] if len(ids) > limit else top if top > 1 else None
     read = stored_pages(connection, shown)
-    return PageList([read[one] for one in shown if one in read], following, total, top <= 1)
+    return PageList([read[one] for one in shown if one in read], following, total - skip, top <= 1)

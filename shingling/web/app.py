@@ -28,9 +28,10 @@ from shingling.web.lists import (
     pair_address,
     show_group,
     show_groups,
+    show_pairs,
     show_reviews,
 )
-from shingling.web.overview import COUNTED, count_all
+from shingling.web.overview import COUNTED, count_all, show_copies
 from shingling.web.pages import PAGE, find, show_page, show_pages, show_run, show_runs
 from shingling.web.pairs import aligned_rows, folded, read_pair
 from shingling.web.requests import (
@@ -39,6 +40,7 @@ from shingling.web.requests import (
     fields_of,
     form_of,
     needed_field,
+    rows_before,
 )
 from shingling.web.reviewing import Decisions, version
 from shingling.web.savings import SAVINGS, show_repeats, show_savings
@@ -115,15 +117,17 @@ class Application:
     def _routes(self) -> list[Route | Mount]:
         """Addresses of all pages and files."""
         views: dict[str, View] = {
-            "groups": View(self._groups, ("groups", "pairs", "rows", "next")),
-            "group": View(show_group, ("original", "rows", "next")),
+            "groups": View(self._list, ("groups", "pairs", "rows", "next")),
+            "group": View(show_group, ("original", "rows", "next", "total")),
+            "pairs": View(partial(self._list, show=show_pairs), ("rows", "next", "total")),
+            "copies": View(partial(show_copies, self._count), ("rows", "next", "total")),
             "pair": View(self._pair, ("pair", "previous", "next")),
             "reviews": View(show_reviews, ("total", "rows", "next")),
             "overview": View(lambda *_: self._count(), COUNTED),
             "threshold": View(self._threshold.show, threshold.SHOWN),
             "audit": View(self._audit.show, audit.SHOWN),
             "pages": View(show_pages, ("rows", "next", "total", "whole")),
-            "page": View(show_page, PAGE),
+            "page": View(partial(show_page, settings=self._settings), PAGE),
             "runs": View(show_runs, ("rows", "next")),
             "run": View(show_run, ("run", "pages", "before")),
         }
@@ -138,7 +142,7 @@ class Application:
             "/audit": partial(self._start, page=self._audit),
         }
         return [
-            Route("/", lambda _: RedirectResponse("/groups", status_code=303)),
+            Route("/", lambda _: RedirectResponse("/overview", status_code=303)),
             *(
                 Route(
                     f"/{name}{ending}",
@@ -194,8 +198,10 @@ class Application:
             read = partial(self._read_patiently, view)
             return await csv_response(read, fields, f"{self._access.root}/{name}.csv")
         values = await self._stores.run(lambda session: view.show(session, fields))
-        if "rows" in view.names and values["next"]:
-            values["next"] = link(f"/{name}", {**fields, "after": values["next"]})
+        if "rows" in view.names:
+            start = values.setdefault("start", rows_before(fields))
+            behind = {"first": None, "after": values["next"], "row": start + len(values["rows"])}
+            values["next"] = values["next"] and link(f"/{name}", {**fields, **behind})
         if ending:
             data = {field: values[field] for field in view.names}
             if data.get("next"):
@@ -206,7 +212,8 @@ class Application:
         values["decided"] = self._decisions.get(query) if is_own else None
         values["address"] = link(f"/{name}", fields)
         as_json = link(f"/{name}.json", {**fields, "size": MAX_ROWS})
-        as_csv = link(f"/{name}.csv", {**fields, "size": None, "after": None})
+        whole = dict.fromkeys(("size", "after", "row", "first"))
+        as_csv = link(f"/{name}.csv", {**fields, **whole})
         values["as_data"] = [("json", as_json), ("csv", as_csv)][: len(endings)]
         return self._page(name, query, values)
 
@@ -222,8 +229,15 @@ class Application:
         address = await self._stores.run(lambda session: find(session, query))
         return RedirectResponse(address, status_code=303)
 
-    def _groups(self, _: Session, query: Fields) -> Values:
-        return {**self._kept.get(link("", query), partial(show_groups, query=query))}
+    def _list(
+        self,
+        _: Session,
+        query: Fields,
+        show: Callable[..., Values] = show_groups,
+    ) -> Values:
+        """List groups or pairs: to find them, all duplicates are read."""
+        read = partial(show, query=query)
+        return {**self._kept.get(link(show.__name__, query), read)}
 
     def _pair(self, session: Session, query: Fields) -> Values:
         """Two pages side by side, and the address of the next pair."""
@@ -243,10 +257,12 @@ class Application:
         """Address of the first pair of the next group, or of the list if that takes long."""
         behind = {**wanted.values, "after": at}
         try:
-            rows = self._groups(session, behind)["rows"]
+            rows = self._list(session, behind)["rows"]
         except CountingError:
             return link("/groups", behind)
-        return next((pair_address(one.original, one.first, one.at, wanted) for one in rows), None)
+        return next(
+            (pair_address(row.original.url, row.first.url, row.at, wanted) for row in rows), None
+        )
 
     async def _start(self, request: Request, *, page: ThresholdPage | AuditPage) -> Response:
         page.start(await self._form(request))

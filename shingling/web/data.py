@@ -56,7 +56,7 @@ async def csv_response(
     headers = {"content-disposition": f'attachment; filename="{address.rpartition("/")[2]}"'}
     has_size = "size" in fields
     if has_size and first["next"]:
-        following = link(address, {**fields, "after": first["next"]})
+        following = link(address, {**fields, "first": None, "after": first["next"]})
         headers["link"] = f'<{following}>; rel="next"'
 
     async def parts() -> AsyncIterator[str]:
@@ -66,6 +66,7 @@ async def csv_response(
             header = header and not values["rows"]
             if has_size or not values["next"]:
                 return
+            asked.pop("first", None)
             values = await read({**asked, "after": f"{values['next']}"})
 
     return StreamingResponse(parts(), headers=headers, media_type="text/csv")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import text
@@ -23,6 +23,7 @@ from shingling.web.requests import (
     read_field,
     row_after,
     rows_asked,
+    rows_skipped,
     share,
 )
 from shingling.web.shown import link
@@ -56,9 +57,15 @@ _FILTERS: dict[str, tuple[Callable[[str], Any], str]] = {
         pasted_site,
         "(pages.site = :site OR pages.original_id IN (SELECT id FROM pages WHERE site = :site))",
     ),
+    "duplicate_site": (pasted_site, "pages.site = :duplicate_site"),
+    "original_site": (
+        pasted_site,
+        "pages.original_id IN (SELECT id FROM pages WHERE site = :original_site)",
+    ),
     "status": (one_of("near", "exact"), "pages.status = :status"),
     "low": (share, f"{_RESEMBLANCE} >= :low"),
     "high": (share, f"{_RESEMBLANCE} <= :high"),
+    "below": (share, f"{_RESEMBLANCE} < :below"),
     "run": (count, "pages.run_id = :run"),
     "since": (time, "pages.last_seen >= :since"),
     "until": (time, f"pages.last_seen < :until + {DAY}"),
@@ -81,12 +88,13 @@ WITH grouped AS (
     FROM pages WHERE {{where}} GROUP BY original_id
 ), counted AS (SELECT *, count(*) OVER () AS total, sum(size) OVER () AS pairs FROM grouped)
 SELECT * FROM counted WHERE (rank, original_id) > (:rank, :original)
-ORDER BY rank, original_id LIMIT :limit
+ORDER BY rank, original_id LIMIT :limit OFFSET :skip
 """  # noqa: S608 (ours)
 _MEMBERS = """
-SELECT id FROM pages WHERE {where} AND original_id = :original AND id {beyond} :beyond
-ORDER BY id {order} LIMIT :limit
+SELECT id FROM pages WHERE {where} AND id {beyond} :beyond ORDER BY id {order}
+LIMIT :limit OFFSET :skip
 """
+_COUNT = "SELECT count(*) FROM pages WHERE {}"
 _LEAST_ALIKE = f"""
 SELECT original_id, id FROM pages
 WHERE {_IS_DUPLICATE} AND status = 'near' AND resemblance IS NOT NULL
@@ -109,6 +117,11 @@ class GroupFilter:
     bound: dict[str, Any]
     order: str
 
+    def of(self, original: StoredPage) -> GroupFilter:
+        """Ask for the duplicates of one original only."""
+        where = f"{self.where} AND original_id = :original"
+        return replace(self, where=where, bound={**self.bound, "original": original.id})
+
 
 def group_filter(fields: Fields) -> GroupFilter:
     """Read which groups a query or form asks for.
@@ -116,7 +129,7 @@ def group_filter(fields: Fields) -> GroupFilter:
     Raises:
         RequestError: a field has a value that is not accepted.
     """
-    names = (*_FILTERS, "words", "order", "threshold", "audit")
+    names = (*_FILTERS, "words", "order", "threshold", "audit", "list")
     given = {name: fields[name].strip() for name in names if name in fields}
     conditions, bound = word_conditions(given.get("words", ""), _TEXTS)
     for name, (kind, condition) in _FILTERS.items():
@@ -178,7 +191,7 @@ class PairRow(NamedTuple):
 
 
 def groups(
-    connection: Connection, wanted: GroupFilter, after: str = "", limit: int = 50
+    connection: Connection, wanted: GroupFilter, after: str = "", limit: int = 50, skip: int = 0
 ) -> GroupList:
     """Read groups that have pairs that fulfil a filter. All duplicates are read.
 
@@ -187,13 +200,14 @@ def groups(
         wanted: the filter and the order.
         after: `next` of the list before.
         limit: at most so many.
+        skip: rows to leave out at the beginning.
 
     Raises:
         RequestError: `after` is not such a value.
     """
     rank, original = _place(after)
     query = text(_GROUPS.format(rank=_RANKS[wanted.order], where=wanted.where))
-    values = {**wanted.bound, "rank": rank, "original": original, "limit": limit + 1}
+    values = {**wanted.bound, "rank": rank, "original": original, "limit": limit + 1, "skip": skip}
     rows = connection.execute(query, values).all()
     known = stored_pages(connection, {one for row in rows for one in (row.original_id, row.first)})
     shown = [
@@ -238,30 +252,31 @@ def _place(after: str) -> tuple[float, int]:
 
 def members(
     connection: Connection,
-    original: StoredPage,
     wanted: GroupFilter,
     beyond: int = 0,
     limit: int = 100,
     *,
+    skip: int = 0,
     newest: bool = False,
 ) -> list[PairRow]:
-    """Duplicates of an original that fulfil a filter, oldest first.
+    """Duplicates that fulfil a filter, oldest first.
 
     Args:
         connection: to the store.
-        original: of the group.
         wanted: the filter.
         beyond: id of the page that they come after.
         limit: at most so many.
+        skip: rows to leave out at the beginning.
         newest: newest first, of those before that page.
     """
     beside, order = ("<", "DESC") if newest else (">", "ASC")
     query = text(_MEMBERS.format(where=wanted.where, beyond=beside, order=order))
-    values = {**wanted.bound, "original": original.id, "beyond": beyond, "limit": limit}
-    ids = connection.scalars(query, values).all()
+    ids = connection.scalars(
+        query, {**wanted.bound, "beyond": beyond, "limit": limit, "skip": skip}
+    ).all()
     known = stored_pages(connection, ids)
     found = [known[one] for one in ids if one in known]
-    made = reviews_of(connection, [(original.url, page.url) for page in found])
+    made = reviews_of(connection, [(str(page.original), page.url) for page in found])
     return [*map(PairRow, found, made)]
 
 
@@ -276,22 +291,33 @@ def show_groups(session: Session, query: Fields) -> Values:
     """List of groups."""
     wanted = group_filter(query)
     with session.reading() as connection:
-        found = groups(connection, wanted, query.get("after", ""), rows_asked(query))
+        found = groups(
+            connection, wanted, query.get("after", ""), rows_asked(query), rows_skipped(query)
+        )
     return {**found._asdict(), "wanted": wanted}
 
 
 def show_group(session: Session, query: Fields) -> Values:
     """Duplicates of one original."""
     original = stored_page(Store(session), needed_field(query, "url"))
-    wanted, limit = group_filter(query), rows_asked(query)
+    wanted = group_filter(query)
+    return {"wanted": wanted, "original": original, **_pairs(session, wanted.of(original), query)}
+
+
+def show_pairs(session: Session, query: Fields) -> Values:
+    """Duplicates that fulfil a filter, each with its original."""
+    wanted = group_filter({**query, "list": "pairs"})
+    return {"wanted": wanted, "original": None, **_pairs(session, wanted, query)}
+
+
+def _pairs(session: Session, wanted: GroupFilter, query: Fields) -> Values:
+    """Take some duplicates, where their list goes on, and the number of all."""
+    limit, skip = rows_asked(query), rows_skipped(query)
     with session.reading() as connection:
-        found = members(connection, original, wanted, row_after(query), limit + 1)
-    return {
-        "wanted": wanted,
-        "original": original,
-        "rows": found[:limit],
-        "next": found[limit - 1].page.id if len(found) > limit else None,
-    }
+        found = members(connection, wanted, row_after(query), limit + 1, skip=skip)
+        total = connection.scalar(text(_COUNT.format(wanted.where)), wanted.bound)
+    following = found[limit - 1].page.id if len(found) > limit else None
+    return {"rows": found[:limit], "next": following, "total": total}
 
 
 def show_reviews(session: Session, query: Fields) -> Values:
@@ -299,9 +325,9 @@ def show_reviews(session: Session, query: Fields) -> Values:
     return part_of(Store(session).admin.reviews(), query)
 
 
-def pair_address(a: StoredPage, b: StoredPage, place: str | None, wanted: GroupFilter) -> str:
-    """Address of a pair of a group that is at a place of a list."""
-    return link("/pair", {"a": a.url, "b": b.url, "at": place, **wanted.values})
+def pair_address(a: str, b: str, place: str | None, wanted: GroupFilter) -> str:
+    """Address of a pair of URLs, of a group that is at a place of a list."""
+    return link("/pair", {"a": a, "b": b, "at": place, **wanted.values})
 
 
 def neighbours(
@@ -311,11 +337,12 @@ def neighbours(
     wanted: GroupFilter,
     at: str | None,
 ) -> tuple[str | None, ...]:
-    """Find the addresses of the pairs before and after one in its group."""
+    """Find the addresses of the pairs before and after one: in its group, or the list of pairs."""
+    listed = wanted if "list" in wanted.values else wanted.of(original)
     with session.reading() as connection:
-        before = members(connection, original, wanted, duplicate.id, 1, newest=True)
-        after = members(connection, original, wanted, duplicate.id, 1)
+        before = members(connection, listed, duplicate.id, 1, newest=True)
+        after = members(connection, listed, duplicate.id, 1)
     return tuple(
-        next((pair_address(original, one.page, at, wanted) for one in found), None)
-        for found in (before, after)
+        next((pair_address(str(row.page.original), row.page.url, at, wanted) for row in rows), None)
+        for rows in (before, after)
     )

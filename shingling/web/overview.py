@@ -1,4 +1,4 @@
-"""Page of what the store holds, counted: over time, by resemblance, by site, by reason."""
+"""Page of what the store holds, counted: over time, by run, resemblance, site and reason."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from datetime import UTC, datetime
 from itertools import count, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
 from sqlalchemy import text
 
+from shingling.rules import METHODS
 from shingling.rules.reasons import Reason
 from shingling.store.listing import list_pages
 from shingling.store.model import DAY, from_seconds
@@ -16,23 +18,26 @@ from shingling.store.run_records import list_runs
 from shingling.store.store import Store
 from shingling.web.lists import group_filter, groups, least_alike
 from shingling.web.pages import runs_as_rows
+from shingling.web.requests import part_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from sqlalchemy import Connection
 
     from shingling.store.run_records import RunRecord
     from shingling.store.session import Session
-    from shingling.web.requests import Values
+    from shingling.web.requests import Fields, Values
 
 MAX_PERIODS = 60
 """Bars over time."""
 
-BINS = 20
-"""Parts of the resemblances from 0 to 1, of the same width."""
+BAR = 2
+"""Hundredths of a resemblance that a bar stands for."""
 
 _ROWS_SHOWN = 20
+_RUNS_DRAWN = 30
+_MOST_COPIES = 1000  # pairs of sites
 _KEPT_SHOWN = 10  # of pages that are kept for their text, which is read
 
 _SKIPPED = "skipped_"  # what the counts of a run have before a reason
@@ -53,8 +58,12 @@ _PERIODS = """
 SELECT (first_seen - :begin) / :width AS place, count(*), count(original_id) FROM pages
 GROUP BY (first_seen - :begin) / :width
 """
-_AT_LEAST = ", ".join(f"count(*) FILTER (WHERE resemblance >= {n / BINS})" for n in range(BINS))
-_RESEMBLANCES = f"SELECT {_AT_LEAST} FROM pages WHERE status = 'near'"  # noqa: S608 (ours)
+_RESEMBLANCES = "SELECT coalesce(resemblance, 1) FROM pages WHERE status = 'near'"
+_COPIES = """
+SELECT pages.site AS site, head.site AS original_site, count(*) AS pairs FROM pages
+JOIN pages AS head ON head.id = pages.original_id GROUP BY pages.site, head.site
+ORDER BY count(*) DESC, pages.site, head.site LIMIT :limit
+"""
 
 
 class BarChart(NamedTuple):
@@ -64,13 +73,18 @@ class BarChart(NamedTuple):
         title: what is shown.
         what: head of the column of labels.
         series: names of the parts of a bar, from below.
-        rows: label and values of each bar, from left to right; no value is negative.
+        rows: label and values of each bar, from left to right; no value is negative. The axis has
+            the first word of some labels.
+        threshold: of a histogram of resemblances: the present one.
+        below: of a histogram: how many lie below 0, 0.01, 0.02 and so on to 1; () of others.
     """
 
     title: str
     what: str
     series: tuple[str, ...]
     rows: Sequence[tuple[str, tuple[int, ...]]]
+    threshold: float | None = None
+    below: Sequence[int] = ()
 
     @property
     def ticks(self) -> range:
@@ -83,7 +97,7 @@ class BarChart(NamedTuple):
 
 COUNTED = (
     *("status", "charts", "largest", "pairs", "kept", "sites", "runs", "skipped", "learned"),
-    *("sites_with_templates", "read_at"),
+    *("sites_with_templates", "copies", "read_at"),
 )
 """Names of the values of the overview that are data."""
 
@@ -91,14 +105,20 @@ COUNTED = (
 def count_all(session: Session) -> Values:
     """Values of the overview, which reports are as well. Every page is read, a few times."""
     store = Store(session)
-    status = store.status()
+    status, rules = store.status(), session.fitting_rules
+    threshold = rules.threshold if METHODS[rules.method].threshold else None
     with session.reading() as connection:
         kept = list_pages(connection, {"reason": Reason.OWN_TEXT.value}, limit=_KEPT_SHOWN).rows
         runs = list_runs(connection, 1000)
         sites, learned = (connection.execute(text(one)).all() for one in (_SITES, _LEARNED))
+        copies = connection.execute(text(_COPIES), {"limit": _MOST_COPIES}).all()
         return {
             "status": status,
-            "charts": [_over_time(connection), count_resemblances(connection)],
+            "charts": [
+                _over_time(connection),
+                _by_run(runs[:_RUNS_DRAWN]),
+                count_resemblances(connection, threshold),
+            ],
             "largest": groups(connection, group_filter({}), limit=_ROWS_SHOWN).rows,
             "pairs": least_alike(connection, _ROWS_SHOWN),
             "kept": [*map(store.with_own_text, kept)],
@@ -106,9 +126,15 @@ def count_all(session: Session) -> Values:
             "runs": runs_as_rows(connection, runs[:_ROWS_SHOWN]),
             "skipped": _skipped(runs),
             "learned": learned,
+            "copies": [dict(row._mapping) for row in copies],
             "sites_with_templates": connection.scalar(text(_WITH_TEMPLATES)),
             "read_at": datetime.now(UTC),
         }
+
+
+def show_copies(count: Callable[[], Values], _: Session, query: Fields) -> Values:
+    """List sites, and those whose pages they copy."""
+    return part_of(count()["copies"], query)
 
 
 def _over_time(connection: Connection) -> BarChart:
@@ -133,14 +159,35 @@ def _days(first: int, number: int) -> str:
     return f"{begin}" if number == 1 else f"{begin} to {end}"
 
 
-def count_resemblances(connection: Connection) -> BarChart:
-    """Count the near-duplicates of the store by their resemblance."""
-    counts = [*connection.execute(text(_RESEMBLANCES)).one(), 0]
+def _by_run(runs: Sequence[RunRecord]) -> BarChart:
+    """Draw what the last runs have counted, the first one left."""
+    rows = []
+    for run in reversed(runs):
+        number = Counter(run.counts)
+        known, copies = number["unchanged"] + number["changed"], number["near"] + number["exact"]
+        label = f"{run.id} {run.spider}, {run.started:%Y-%m-%d %H:%M}"
+        rows.append((label, (number["new"], known, copies)))
+    return BarChart("Duplicates by crawl", "Run", ("new", "known", "duplicates"), rows)
+
+
+def count_resemblances(connection: Connection, threshold: float | None) -> BarChart:
+    """Count the near-duplicates of the store by their resemblance.
+
+    Args:
+        connection: to the store.
+        threshold: at which it is decided; None for a method that asks for none.
+    """
+    values = np.sort(np.fromiter(connection.scalars(text(_RESEMBLANCES)), np.float64))
+    below = np.searchsorted(values, np.arange(101) / 100).tolist()
+    lowest = min(values.min(initial=1.0), threshold or 1.0)
+    edges = range(10 * min(int(10 * lowest), 9), 101, BAR)
+    counts = [*below[:100], values.size]  # the last bar has those of 1 as well
     rows = [
-        (f"{number / BINS:.2f}", (here - above,))
-        for number, (here, above) in enumerate(pairwise(counts))
+        (f"{low / 100:.2f} to {high / 100:.2f}", (counts[high] - counts[low],))
+        for low, high in pairwise(edges)
     ]
-    return BarChart("Resemblance of near-duplicates", "Resemblance", ("near-duplicates",), rows)
+    title, series = "Resemblance of near-duplicates", ("near-duplicates",)
+    return BarChart(title, "Resemblance", series, rows, threshold, below)
 
 
 def _skipped(runs: Sequence[RunRecord]) -> list[tuple[str, int]]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from sqlalchemy import text
 
 from shingling.console.options import one_of, time
+from shingling.rooms import hooks
 from shingling.rules.reasons import Reason
 from shingling.similarity.diff import word_diff
 from shingling.store.decided import page_beside
@@ -23,6 +24,8 @@ from shingling.web.requests import (
     read_field,
     row_after,
     rows_asked,
+    rows_before,
+    rows_skipped,
 )
 from shingling.web.shown import link
 
@@ -31,14 +34,11 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from shingling.plugin.settings import DedupSettings
     from shingling.store.run_records import RunRecord
     from shingling.store.session import Session
     from shingling.web.requests import Fields, Values
 
-_RULES = """
-SELECT change, node, agreed, saved FROM url_rules
-WHERE site = :site AND substr(:path, 1, length(node)) = node LIMIT 200
-"""
 _DUPLICATES = "SELECT count(*) FROM pages WHERE original_id = :id"
 _MAX_TEXT = 20_000  # characters of a compared text
 _CHANGES_SHOWN = 12
@@ -73,20 +73,32 @@ def show_pages(session: Session, query: Fields) -> Values:
     wanted = {name: read_field(query, name, kind) for name, kind in _FIELDS.items()}
     after, limit = row_after(query), rows_asked(query)
     with session.reading() as connection:
-        found = list_pages(connection, PageFilter(**wanted), after, limit)  # type: ignore[typeddict-item]
-    return found._asdict()
+        found = list_pages(
+            connection,
+            PageFilter(**wanted),  # type: ignore[typeddict-item]
+            after,
+            limit,
+            rows_skipped(query),
+        )
+    values = found._asdict()
+    if found.total < 0:  # it has taken too long: the list goes on before the row asked for
+        values |= {"total": 0, "start": rows_before(query) + found.total}
+    return values
 
 
-def show_page(session: Session, query: Fields) -> Values:
+def show_page(session: Session, query: Fields, *, settings: DedupSettings) -> Values:
     """All that is known of a URL, whether it is stored or not."""
     url, store = needed_field(query, "url"), Store(session)
     page = next(iter(store.find_pasted(url)), None)
     values = {**dict.fromkeys(PAGE), "url": url}
     if page is None:
         return values
-    path = urlsplit(page.url).path or "/"
+    rules = [
+        asdict(rule)
+        for read in hooks("acting_rules", "savings")
+        for rule in read(session, settings.of_rooms, page.url)
+    ]
     with session.reading() as connection:
-        rules = connection.execute(text(_RULES), {"site": page.site, "path": path}).all()
         duplicates = connection.scalar(text(_DUPLICATES), {"id": page.id})
     other = page_beside(page, page.decided_by, store.find)
     own, beside = (one and store.split_text(one) for one in (page, other))

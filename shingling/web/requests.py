@@ -118,9 +118,19 @@ def rows_asked(query: Fields) -> int:
     return min(read_field(query, "size", count) or _ROWS_SHOWN, MAX_ROWS)
 
 
+def rows_skipped(query: Fields) -> int:
+    """Read how many rows of a list are left out, as its `first` row has another number than 1."""
+    return (read_field(query, "first", count) or 1) - 1
+
+
+def rows_before(query: Fields) -> int:
+    """Read how many rows of a list come before those that are asked for, as its links tell."""
+    return (read_field(query, "row", count) or 0) + rows_skipped(query)
+
+
 def part_of(rows: Sequence[Any], query: Fields) -> Values:
     """Take the part of a list that a query asks for, and where the list goes on."""
-    start = row_after(query)
+    start = row_after(query) + rows_skipped(query)
     end = start + rows_asked(query)
     following = end if end < len(rows) else None
     return {"rows": rows[start:end], "next": following, "total": len(rows)}

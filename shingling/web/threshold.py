@@ -76,7 +76,7 @@ class ThresholdPage(WalkPage[Compared]):
             advised = advise_by(rules.threshold, tried, walk.rows)
             rows = [row for row in walk.rows if kind in (None, row["change"])]
         return {
-            "chart": counted["charts"][1],
+            "chart": counted["charts"][-1],
             "status": counted["status"],
             "rules": rules,
             "asks_for_threshold": METHODS[rules.method].threshold,

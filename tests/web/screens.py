@@ -59,6 +59,8 @@ def main() -> None:
         context = browser.new_context(viewport={"width": 1120, "height": 640})
         tab = context.new_page()
         for name, (store, path) in SCREENS.items():
+            if name == "overview":  # and the report, which is as wide
+                tab.set_viewport_size({"width": 1440, "height": 1000})
             tab.goto(served[store] + path)
             if name == "threshold":
                 tab.fill("[name=threshold]", "0.8")

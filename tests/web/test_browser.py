@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import pytest
 
-from shingling import Store
+from shingling import Page, Store
 from tests.support.serving import serving as serving_other
 from tests.support.stores import originals
 from tests.web.conftest import OF_COLOURS, serving, tab_of, violations, watched
@@ -30,6 +30,8 @@ NEWS_PAGES = (
     f"/group?url={CITY}",
     f"/pair?a={CITY}&b={AGENCY}",
     "/reviews",
+    "/pairs?status=near&low=0.8&below=0.9",
+    "/copies",
 )
 FOUND_PAGES = ("/threshold", "/audit", "/savings")  # with what is found in the background
 _MAX_WIDTH = "document.documentElement.scrollWidth <= window.innerWidth"
@@ -51,6 +53,9 @@ def test_pairs_are_reviewed_by_keyboard_alone(tmp_path: Path, tab: Tab, browser:
     with serving(tmp_path / "news", fill_with_news) as served:
         keys = tab.keyboard
         tab.goto(served.address)
+        assert tab.locator("h1").inner_text() == "Overview"
+        keys.press("g")
+        tab.wait_for_url("**/groups")
         keys.press("f")
         keys.type("ferry")
         keys.press("Enter")
@@ -110,7 +115,7 @@ def test_pairs_are_reviewed_without_javascript(tmp_path: Path, browser: Browser)
         serving(tmp_path / "news", fill_with_news) as served,
         tab_of(browser, java_script_enabled=False) as tab,
     ):
-        tab.goto(served.address)
+        tab.goto(f"{served.address}/groups")
         tab.get_by_label("Order").select_option("resemblance")
         tab.get_by_label("Reviewed").select_option("no")
         tab.get_by_role("button", name="Show").click()
@@ -121,6 +126,80 @@ def test_pairs_are_reviewed_without_javascript(tmp_path: Path, browser: Browser)
         assert frozenset((CITY, AGENCY)) in reviews(served.store)
         tab.get_by_role("button", name="Undo").click()
         assert reviews(served.store) == {}
+
+
+def test_the_line_of_the_histogram_is_moved_and_bars_lead_to_their_pairs(
+    tmp_path: Path, tab: Tab
+) -> None:
+    with serving(tmp_path / "news", fill_with_news) as served:
+        tab.goto(f"{served.address}/threshold")
+        said, line = tab.locator("#slid"), tab.locator("#slide")
+        assert "At the present threshold" in said.inner_text()
+        line.focus()
+        for _ in range(30):
+            tab.keyboard.press("ArrowRight")
+        assert tab.locator("#threshold").input_value() == "0.8"
+        assert "At 0.8, 1 of 14 near-duplicates would be kept" in said.inner_text()
+        box = line.bounding_box()
+        assert box is not None
+        y = box["y"] + box["height"] / 2
+        tab.mouse.move(box["x"] + 12 + 0.6 * (box["width"] - 24), y)
+        tab.mouse.down()
+        tab.mouse.move(box["x"] + 12 + 0.9 * (box["width"] - 24), y, steps=5)
+        tab.mouse.up()
+        assert tab.locator("#threshold").input_value() == "0.95"
+        assert "At 0.95, 14 of 14 near-duplicates would be kept" in said.inner_text()
+        tab.locator("a .target").first.click()
+        tab.wait_for_url("**/pairs?status=near&low=0.76&below=0.78")
+        assert tab.locator("a.row").all_inner_texts() == [COAST]
+
+
+def test_a_phone_shows_words_first_and_paper_no_keys(news: Served, browser: Browser) -> None:
+    def top(tab: Tab, selector: str) -> float:
+        box = tab.locator(selector).first.bounding_box()
+        assert box is not None
+        return box["y"]
+
+    with tab_of(browser, viewport={"width": 390, "height": 844}) as tab:
+        tab.goto(f"{news.address}/pair?a={CITY}&b={AGENCY}")
+        assert top(tab, ".texts") < 400
+        assert top(tab, ".texts") < top(tab, ".numbers")
+        assert not tab.locator(".measures").is_visible()
+        assert tab.locator("kbd:visible, #keys:visible").count() == 0
+        assert tab.locator(".same").is_visible()
+    with tab_of(browser) as tab:
+        tab.goto(f"{news.address}/pair?a={CITY}&b={AGENCY}")
+        assert tab.locator(".measures").is_visible()
+        tab.emulate_media(media="print")
+        for hidden in (".bar", ".decide form", "footer"):
+            assert not tab.locator(hidden).is_visible(), hidden
+        assert tab.locator(".decide").evaluate("e => getComputedStyle(e).position") == "static"
+        adjusted = "e => getComputedStyle(e).printColorAdjust"
+        assert tab.locator(".legend del").evaluate(adjusted) == "exact"
+
+
+def test_titles_from_right_to_left_stand_right(tmp_path: Path, browser: Browser) -> None:
+    title, text = "\u0639\u0646\u0648\u0627\u0646", " ".join("abcdefgh")
+
+    def fill(url: str) -> None:
+        with Store.open(url) as store:
+            for end in "12":
+                store.check([Page(f"https://a.example/{end}", text=text * 20, title=title)])
+
+    ends = """() => [...document.querySelectorAll("main bdi")]
+        .filter(one => one.textContent === "%s").map(one => {
+            const range = document.createRange(); range.selectNodeContents(one);
+            return one.closest("h1, h2, td").getBoundingClientRect().right
+                - range.getBoundingClientRect().right;
+        })"""
+    pair = "a=https://a.example/1&b=https://a.example/2"
+    with serving(tmp_path, fill) as served, tab_of(browser) as tab:
+        page = "/page?url=https://a.example/1"
+        for path, number in (("/groups", 1), (f"/pair?{pair}", 2), (page, 1)):
+            tab.goto(served.address + path)
+            right = tab.evaluate(ends % title)
+            assert len(right) == number, path
+            assert max(right) < 20, path
 
 
 def test_threshold_audit_and_savings_are_read_without_javascript(
@@ -146,12 +225,12 @@ def test_hostile_pages_run_send_and_break_nothing(attacks: Served, browser: Brow
             assert tab.title().endswith("scrapy dedup")
             assert tab.evaluate(_MAX_WIDTH)
             assert tab.locator("main").is_visible()
-            active = "main :is(img, script, style, svg:not(figure svg, .curve))"
+            active = "main :is(img, script, style, svg:not(figure svg, .bar-in-row))"
             assert tab.locator(active).count() == 0
             assert tab.locator("a[href^='javascript:' i]").count() == 0
             assert not set("\u202e\u2066\u200b\x07") & set(tab.content())
 
-        tab.goto(attacks.address)
+        tab.goto(f"{attacks.address}/groups")
         look()
         tab.keyboard.press("j")
         tab.keyboard.press("Enter")
@@ -171,7 +250,8 @@ def test_hostile_pages_run_send_and_break_nothing(attacks: Served, browser: Brow
         tab.wait_for_url("**decided=1")
         look()
         searched = f"/groups?words={quote('<script>alert(1)</script>')}"
-        pages = (*("/reviews", "/overview", "/pages", "/runs", "/run?id=1"), searched)
+        listed = ("/reviews", "/overview", "/pages", "/runs", "/run?id=1", "/pairs", "/copies")
+        pages = (*listed, searched)
         for path in (*pages, f"/page?url={quote(HOSTILE_URL)}", "/page?url=%3Cscript%3E"):
             tab.goto(attacks.address + path)
             look()

@@ -51,6 +51,11 @@ def test_views_are_data_with_their_filter_and_go_on_by_a_link(news: Served) -> N
     lines = [*csv.DictReader(io.StringIO(body))]
     assert [line["original"] for line in lines] == [row["original"]["url"] for row in rows[:5]]
 
+    jumped = data_of(news, "/groups.json?size=5&order=date&words=story&first=6")
+    assert jumped["rows"] == rows[5:10]
+    assert "row=10" in jumped["next"]
+    assert data_of(news, jumped["next"])["rows"] == rows[10:]
+
     pair = data_of(news, f"/pair.json?{urlencode(PAIR)}")["pair"]
     assert pair["left"]["url"] == CITY
     assert pair["decision"]["original"] == CITY
@@ -94,6 +99,13 @@ LISTS = {
     ),
     "/groups": "(SELECT DISTINCT original_id FROM pages WHERE original_id > 0)",
     "/group?url={first}": "pages WHERE original_id = 1",
+    "/pairs?status=near&low=0.9": (
+        "pages WHERE status = 'near' AND (resemblance >= 0.9 OR resemblance IS NULL)"
+    ),
+    "/copies": (
+        "(SELECT DISTINCT a.site, b.site AS of FROM pages a JOIN pages b ON a.original_id = b.id"
+        " LIMIT 1000)"
+    ),
     "/runs": "runs",
     "/reviews": "reviews",
 }
@@ -108,7 +120,7 @@ def test_the_csv_of_a_list_has_all_rows(tmp_path: Path) -> None:
             numbers = [
                 count(f"SELECT count(*) FROM {rows}").scalar_one() for rows in LISTS.values()
             ]
-        assert sum(number > 1000 for number in numbers) == 5
+        assert sum(number > 1000 for number in numbers) == 6
         for address, number in zip(LISTS, numbers, strict=True):
             path, mark, query = address.format(first=first).partition("?")
             _, headers, body = ask(served, f"{path}.csv{mark}{query}")
@@ -123,6 +135,8 @@ def test_the_csv_of_a_list_has_all_rows(tmp_path: Path) -> None:
             following = data_of(served, behind.replace(".csv", ".json"))
             assert len(following["rows"]) == 7
             assert following["next"].startswith(f"{path}.json?")
+            _, headers, jumped = ask(served, f"{path}.csv?size=7&first=8&{query}")
+            assert path == "/runs" or [*csv.reader(io.StringIO(jumped))][1:] == rows[8:15]
             _, _, rest = ask(served, behind.replace("size=7", ""))
             assert [*csv.reader(io.StringIO(rest))][1:] == rows[8:], "from there on"
 

@@ -15,7 +15,8 @@ from shingling.fetching.learning import RuleCounts
 from shingling.fetching.stored_rules import save
 from shingling.store.session import Session
 from shingling.web.lists import group_filter, groups, least_alike, members
-from shingling.web.overview import BINS, MAX_PERIODS, count_all
+from shingling.web.overview import BAR, MAX_PERIODS, count_all
+from shingling.web.pages import show_pages
 from tests.support.invariants import ending, text, words
 from tests.support.stores import ENDINGS, execute, place_of, url_of
 
@@ -121,7 +122,7 @@ def test_lists_are_those_of_the_stored_pages(
             pairs = sum(one.size for one in rows)
             assert (first.groups, first.pairs) == (len(rows), pairs)
             for one in rows[:10]:
-                of_one = members(connection, one.original, ordered)
+                of_one = members(connection, ordered.of(one.original))
                 assert len(of_one) == min(one.size, 100)
                 assert of_one[0].page == one.first
 
@@ -134,13 +135,30 @@ def test_reviews_are_counted_and_the_largest_and_least_alike_come_first(session:
     )
     with session.reading() as connection:
         least = least_alike(connection, 20)
-        largest = members(connection, rows[0].original, group_filter({}), 0, 5000)
-        rest = members(connection, rows[0].original, group_filter({}), largest[4].page.id, 3)
+        group = group_filter({}).of(rows[0].original)
+        largest = members(connection, group, 0, 5000)
+        rest = members(connection, group, largest[4].page.id, 3)
+        assert members(connection, group, largest[1].page.id, 3, skip=3) == rest
     assert rest == largest[5:8]
     assert len(largest) == rows[0].size
     near = [page.resemblance or 0.0 for page in store.pages() if page.status == "near"]
     assert [page.resemblance for _, page in least] == sorted(near)[:20]
     assert all(page.original == head.url for head, page in least)
+
+
+def test_a_list_of_pages_begins_with_any_row_or_says_how_far_it_has_come(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = sorted((page.id for page in Store(session).pages()), reverse=True)
+    shown = show_pages(session, {"first": "101"})
+    assert [page.id for page in shown["rows"]] == ids[100:150]
+    assert (shown["total"], "start" in shown) == (len(ids) - 100, False)
+    beyond = show_pages(session, {"first": "9001"})
+    assert (beyond["rows"], beyond["total"], beyond["start"]) == ([], 0, len(ids))
+    monkeypatch.setattr("shingling.store.listing._SECONDS", -1)
+    late = show_pages(session, {"first": "101", "row": "7", "after": f"{ids[6]}"})
+    assert (late["rows"], late["total"], late["start"]) == ([], 0, 7)
+    assert (late["next"], late["whole"]) == (ids[6], False)
 
 
 def test_a_store_opened_read_only_refuses_writes_itself(file: Path) -> None:
@@ -168,9 +186,9 @@ START = 20_000 * DAY  # 2024-10-04
 def look(file: Path) -> SimpleNamespace:
     with Session.open(url_of(file)) as session:
         counted = count_all(session)
-    over_time, resemblances = counted["charts"]
+    over_time, by_run, resemblances = counted["charts"]
     return SimpleNamespace(
-        **counted, periods=over_time.rows, resemblances=[row[1][0] for row in resemblances.rows]
+        **counted, periods=over_time.rows, by_run=by_run.rows, resemblances=resemblances.rows
     )
 
 
@@ -196,7 +214,10 @@ def test_pages_are_counted_by_day_resemblance_and_site(file: Path, store: Store)
     assert found.sites == [("a.example", 3, 2)]
     near = store.find("http://www.a.example/1")[0].resemblance
     assert near is not None
-    assert [at for at, number in enumerate(found.resemblances) if number] == [int(near * BINS)]
+    low = int(100 * near) // BAR * BAR
+    bars = [label for label, (number,) in found.resemblances if number]
+    assert bars == [f"{low / 100:.2f} to {(low + BAR) / 100:.2f}"]
+    assert found.copies == [{"site": "a.example", "original_site": "a.example", "pairs": 2}]
     assert [one["id"] for one in found.runs] == [run.id]
     assert found.skipped == [("not_html", 5), ("short", 2)]
 
@@ -214,7 +235,8 @@ def test_an_empty_store_has_nothing_to_count(file: Path, store: Store) -> None:
     assert store.status().pages == 0
     found = look(file)
     assert (found.periods, found.sites, found.learned, found.skipped) == ([], [], [], [])
-    assert sum(found.resemblances) == 0
+    assert sum(number for _, (number,) in found.resemblances) == 0
+    assert (found.by_run, found.copies) == ([], [])
     assert found.sites_with_templates == 0
 
 

@@ -28,7 +28,7 @@ MOST = 400  # pages that are looked at
 
 def pages_of(served: Served) -> Iterator[tuple[str, str]]:
     """Addresses and HTML of all pages that links lead to, from the first one on."""
-    found, asked = ["/groups"], set[str]()
+    found, asked = ["/overview"], set[str]()
     while found and len(asked) < MOST:
         address = found.pop(0)
         kind = re.sub(r"=[^&]*", "", address)
@@ -76,7 +76,7 @@ def test_every_number_leads_to_exactly_what_it_counts(
                 numbers.setdefault(html.unescape(link), set()).add(int(number))
         assert kinds == {
             *("/groups", "/group", "/pair", "/pages", "/page", "/runs", "/run", "/reviews"),
-            *("/overview", "/threshold", "/audit", "/savings"),
+            *("/overview", "/threshold", "/audit", "/savings", "/pairs", "/copies"),
         }
         assert len(numbers) >= 10
         for link, said in numbers.items():

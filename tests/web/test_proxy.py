@@ -45,7 +45,7 @@ def test_a_named_proxy_shows_every_page_below_its_path(tmp_path: Path) -> None:
         assert {*how.split("; ")} == {"HttpOnly", "Path=/dedup/", "SameSite=strict", "Secure"}
         as_sent: dict[str, Any] = {"Host": NAME, "Cookie": cookie}
         _, headers, _ = ask(behind, "/dedup/", **as_sent)
-        assert headers["location"] == "/dedup/groups"
+        assert headers["location"] == "/dedup/overview"
 
         seen, waiting = set(), {"/dedup/groups"}
         while waiting:

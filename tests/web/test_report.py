@@ -57,7 +57,7 @@ def test_a_report_has_the_pictures_their_tables_groups_and_pairs_in_one_file(
     page = (tmp_path / "out.html").read_text("utf-8")
     assert done.json() == {"file": "out.html", "bytes": len(page.encode())}
     assert page.startswith("<!doctype html>")
-    assert page.count("<svg ") == page.count("<summary>Table: ") == 2
+    assert page.count("<figure ") == page.count("<summary>Table: ") == 3
     with Store.open(stores["news"]) as store:
         pages, held = list(store.pages()), store.status()
     assert f"<dt>Pages</dt><dd>{held.pages}</dd>" in page
@@ -164,7 +164,12 @@ def test_a_browser_shows_a_report_asks_for_nothing_and_runs_nothing(
             assert tab.title() == "Overview · scrapy dedup"
             assert tab.locator("main").is_visible()
             assert tab.locator("figure svg rect").count() > 0
-            assert tab.locator("main :is(img, script, style, svg:not(figure svg))").count() == 0
+            assert (
+                tab.locator(
+                    "main :is(img, script, style, svg:not(figure svg, .bar-in-row))"
+                ).count()
+                == 0
+            )
             assert tab.locator("a:not([href^='http'])").count() == 0
             assert {link.get_attribute("rel") for link in tab.locator("main a").all()} == {
                 "noreferrer noopener nofollow"

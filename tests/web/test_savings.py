@@ -134,6 +134,11 @@ def test_urls_that_rules_would_skip_are_listed_as_sql_finds_them(tmp_path: Path)
         shown = text_of(ask(served, "/repeats")[1])
         data = json.loads(ask(served, "/repeats.json")[1])
         rows = [*csv.DictReader(io.StringIO(ask(served, "/repeats.csv")[1]))]
+        pages = [
+            ask(served, f"/page{kind}?url=https://{site}.example/list?id=a%26sid=1")[1]
+            for site in ("shop", "other")
+            for kind in (".json", "")
+        ]
         with Session.open(served.store, create=False) as session, session.reading() as connection:
             number = connection.exec_driver_sql(
                 "SELECT count(*) -"
@@ -151,6 +156,12 @@ def test_urls_that_rules_would_skip_are_listed_as_sql_finds_them(tmp_path: Path)
     ]
     assert data["rows"][0]["changes"] == ["drop-parameter sid"]
     assert f"{listed}b {listed}b&sid=1 drop-parameter sid" in shown
+    # The page of a URL has the rules that act on it, folded, and no others.
+    rules = json.loads(pages[0])["rules"]
+    assert [(rule["change"], rule["active"]) for rule in rules] == [("drop-parameter sid", True)]
+    assert "<details><summary>1 rule that acts on its URL</summary>" in pages[1]
+    assert json.loads(pages[2])["rules"] == []
+    assert "on its URL" not in pages[3]
 
 
 def test_hostile_rules_are_shown_as_text_on_a_phone(

@@ -25,7 +25,7 @@ from shingling.store.schema.tables import pages
 from shingling.store.session import Session
 from shingling.tuning.pairs import reviewed_pairs
 from shingling.tuning.report import tune_on
-from shingling.web.overview import BINS, BarChart, count_resemblances
+from shingling.web.overview import BarChart, count_resemblances
 from shingling.web.store_threads import CountingError, Kept, StoreThreads
 from shingling.web.threshold import advise_by
 from tests.support.processes import PATIENCE, so_within
@@ -77,12 +77,16 @@ def test_the_histogram_counts_the_stored_resemblances(tmp_path: Path) -> None:
     fill_with_editions(url)
     with Session.open(url, create=False) as session:
         with session.reading() as connection:
-            chart = count_resemblances(connection)
+            chart = count_resemblances(connection, 0.5)
         near = [page for page in Store(session).pages() if page.status == "near"]
     values = [page.resemblance for page in near if page.resemblance is not None]
-    counted = Counter(min(int(value * BINS), BINS - 1) for value in values)
-    assert [number for _, (number,) in chart.rows] == [counted[place] for place in range(BINS)]
-    assert sum(counted.values()) > 10
+    assert len(values) > 10
+    assert [*chart.below] == [sum(value < at / 100 for value in values) for at in range(101)]
+    ends = [tuple(map(float, label.split(" to "))) for label, _ in chart.rows]
+    assert ends == [(at / 100, (at + 2) / 100) for at in range(50, 100, 2)]
+    assert [number for _, (number,) in chart.rows] == [
+        sum(low <= value < high or value == high == 1 for value in values) for low, high in ends
+    ]
 
 
 @pytest.mark.parametrize("threshold", ["0.7", "0.35"])

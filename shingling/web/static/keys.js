@@ -68,3 +68,6 @@ setting.addEventListener("change", () => {
     // Nothing is kept if the browser forbids it.
   }
 });
+
+// On a phone, a pair begins with its words.
+if (matchMedia("(max-width: 40rem)").matches) document.querySelector(".numbers")?.removeAttribute("open");
