@@ -75,9 +75,9 @@ class Chosen(NamedTuple):
             return []
         queries = [select(pages.c.site).where(*self._conditions()).distinct()]
         if self.run is None and self.since is None:
-            for one in _LEARNED:
-                of_site = true() if self.every else one.c.site == self.site
-                queries.append(select(one.c.site).where(of_site).distinct())
+            for table in _LEARNED:
+                of_site = true() if self.every else table.c.site == self.site
+                queries.append(select(table.c.site).where(of_site).distinct())
         with session.reading() as connection:
             found = {site for query in queries for site in connection.scalars(query)}
             # Rules on URLs tell the ports of a host apart, and `m.example.com` has those of
@@ -100,8 +100,8 @@ class Chosen(NamedTuple):
         query = select(pages.c.original_id.is_(None), pages.c.id)
         found: set[tuple[bool, int]] = set()
         with session.reading() as connection:
-            for one in conditions:
-                found.update(map(tuple, connection.execute(query.where(one))))
+            for condition in conditions:
+                found.update(map(tuple, connection.execute(query.where(condition))))
         return [page_id for _, page_id in sorted(found)]
 
 
@@ -157,7 +157,7 @@ def forget(session: Session, chosen: Chosen, rules: Rules | None = None) -> int:
         batch.undecided.update(ids)
         for row in rows:
             if row.is_original:
-                members = [one for one in batch.pages.members(row) if one.id not in ids]
+                members = [member for member in batch.pages.members(row) if member.id not in ids]
                 regroup(members, batch)
             else:
                 hand_on(row, batch)

@@ -301,7 +301,9 @@ class Lookup:
             after = row.keyed if is_found else None
             if _is_same(before, after):
                 continue
-            old, new = (() if one is None else self._keys_of(one).stored for one in (before, after))
+            old, new = (
+                () if keyed is None else self._keys_of(keyed).stored for keyed in (before, after)
+            )
             bands.append((row.id, old, new))
             if self.index.sampled:
                 old = former_sample(row) if before is not None and before.sampled else ()

@@ -142,12 +142,12 @@ def index_all(
         for part in streamed.mappings().partitions():
             read = [row_from(row, session.scheme.min_comparable_words) for row in part]
             originals = [row for row in read if row is not None and row.indexed is not None]
-            for one in filling:
-                one.add(originals)
+            for table in filling:
+                table.add(originals)
             done += len(part)
             show(done)
-    for one in filling:
-        one.write()
+    for table in filling:
+        table.write()
 
 
 class _Filling:

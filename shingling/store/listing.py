@@ -69,7 +69,7 @@ class PageFilter(TypedDict, total=False):
 
 def ids_query(connection: Connection, wanted: PageFilter) -> tuple[str, dict[str, Any]]:
     """Write the SQL that selects the ids of pages that fulfil a filter, and its values."""
-    values: dict[str, Any] = {name: one for name, one in wanted.items() if one is not None}
+    values: dict[str, Any] = {name: value for name, value in wanted.items() if value is not None}
     conditions = ["1 = 1", *(_CONDITIONS[name] for name in values if _CONDITIONS.get(name))]
     source, change = "pages", values.pop("change", None)
     has_words, words = word_conditions(values.pop("words", ""))
@@ -96,7 +96,7 @@ def ids_query(connection: Connection, wanted: PageFilter) -> tuple[str, dict[str
 
 def word_conditions(words: str, searched: str = TEXT_OF_PAGE) -> tuple[list[str], dict[str, Any]]:
     """Write the SQL conditions that a text has each of some words, and their values."""
-    values = {f"word{n}": _containing(one) for n, one in enumerate(words.split()[:MAX_WORDS])}
+    values = {f"word{n}": _containing(word) for n, word in enumerate(words.split()[:MAX_WORDS])}
     return [_HAS.format(searched, name) for name in values], values
 
 
@@ -157,4 +157,5 @@ def list_pages(
     shown = ids[:limit]
     following = shown[-1] if len(ids) > limit else top if top > 1 else None
     read = stored_pages(connection, shown)
-    return PageList([read[one] for one in shown if one in read], following, total - skip, top <= 1)
+    found = [read[page_id] for page_id in shown if page_id in read]
+    return PageList(found, following, total - skip, top <= 1)

@@ -54,9 +54,9 @@ SHOWN = (
 )
 
 _SHOWN_NAMES = [
-    one.name
-    for one in fields(StoredPage)
-    if one.name not in ("fields", "own_text", "rules", "packed_fields")
+    column.name
+    for column in fields(StoredPage)
+    if column.name not in ("fields", "own_text", "rules", "packed_fields")
 ]
 
 

@@ -221,7 +221,7 @@ class Session:
             return
 
         def note(connection: Connection) -> None:
-            names = [one for one in read_extractors(connection) if one != extractor]
+            names = [name for name in read_extractors(connection) if name != extractor]
             noted = json.dumps([*names, extractor])
             connection.execute(update(scheme_table).values(extractors=noted))
 

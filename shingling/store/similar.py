@@ -93,7 +93,9 @@ def similar(
         estimates.update(dict.fromkeys(same, 1.0))
     ranked = sorted(estimates.items(), key=lambda item: (-item[1], item[0]))
     # Measured on the texts, a page may resemble more than its minima say.
-    near = [one for one in ranked if one[1] >= threshold / 2][: max(4 * limit, 100)]
+    near = [estimated for estimated in ranked if estimated[1] >= threshold / 2][
+        : max(4 * limit, 100)
+    ]
     measured = _matches(session, connection, near, signature, main_text)
     matches = [match for match in measured if match.resemblance >= threshold]
     matches.sort(key=lambda match: (-match.resemblance, match.page.id))

@@ -50,8 +50,14 @@ def _matches(found: list[Match]) -> list[Match]:
     """Have matches show themselves as a table in a notebook."""
     from shingling.notebook import Listed  # a crawl does not need it
 
-    def row(one: Match) -> tuple[Any, ...]:
-        return one.page.url, one.page.title, one.resemblance, one.containment, one.measured
+    def row(match: Match) -> tuple[Any, ...]:
+        return (
+            match.page.url,
+            match.page.title,
+            match.resemblance,
+            match.containment,
+            match.measured,
+        )
 
     return Listed(found, _MATCH_COLUMNS, row)
 
@@ -315,8 +321,10 @@ class Store:
             return page
         from shingling.similarity.own_text import own_passage
 
-        others = (one for one in self._of_urls([page.compared_with]) if one.scope == page.scope)
-        texts = [split.lines for one in (page, *others) if (split := self.split_text(one))]
+        others = (
+            other for other in self._of_urls([page.compared_with]) if other.scope == page.scope
+        )
+        texts = [split.lines for other in (page, *others) if (split := self.split_text(other))]
         found = own_passage(texts[0], texts[-1], 0, strict=True) if texts else None
         return replace(page, own_text=found and found[:2])
 
@@ -447,7 +455,7 @@ class Store:
             lambda most: Listed(
                 self._groups(min(most, limit or most), site),
                 ("original", "title", "duplicates"),
-                lambda one: (one.original.url, one.original.title, len(one.duplicates)),
+                lambda group: (group.original.url, group.original.title, len(group.duplicates)),
             ),
         )
 

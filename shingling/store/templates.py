@@ -269,10 +269,10 @@ class Templates:
         for name, number, total in select_in(self.connection, _STAMPS, missing):
             stamps[name] = number, int(total)
         known |= self._changed(
-            {name: one for name, one in known.items() if one.stamp != stamps[name]}
+            {name: site for name, site in known.items() if site.stamp != stamps[name]}
         )
-        for name, one in known.items():
-            self._sites[name] = Site(one)
+        for name, site in known.items():
+            self._sites[name] = Site(site)
 
     def _changed(self, known: Mapping[str, KnownSite]) -> dict[str, KnownSite]:
         """Read what is stored now of sites that others have written to, but for what is known."""
@@ -280,10 +280,12 @@ class Templates:
         for name, row_id in select_in(self.connection, _IDS, known):
             stored[name].add(row_id)
         now = {
-            name: one if stored[name].issuperset(one.rows) else KnownSite()
-            for name, one in known.items()
+            name: site if stored[name].issuperset(site.rows) else KnownSite()
+            for name, site in known.items()
         }
-        wanted = chain.from_iterable(stored[name].difference(one.rows) for name, one in now.items())
+        wanted = chain.from_iterable(
+            stored[name].difference(site.rows) for name, site in now.items()
+        )
         rows = sorted(map(tuple, select_in(self.connection, _ROWS, wanted)))
         for name, own in groupby(rows, key=itemgetter(0)):
             now[name] = copy(now[name])  # the cache has only what is committed

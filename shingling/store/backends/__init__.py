@@ -95,6 +95,6 @@ def _backend_of(url: URL) -> type[Database]:
     dialect, _, driver = url.drivername.partition("+")
     backend = BACKENDS[dialect]() if dialect in BACKENDS else None
     if backend is None or driver not in ("", backend.driver):
-        expected = " or ".join(one().example_url for one in BACKENDS.values())
+        expected = " or ".join(backend_of().example_url for backend_of in BACKENDS.values())
         raise StoreError(f"database {url.drivername!r} is not supported; expected {expected}")
     return backend

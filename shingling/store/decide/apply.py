@@ -34,7 +34,7 @@ def apply(page: PageState, decision: Decision, batch: Batch) -> list[Row]:
     members = [*page.members] if is_changed or decision.original is not None else []
     if replaced is not None:
         members += [replaced, *batch.pages.members(replaced)]
-    return sorted((one for one in members if one is not row), key=lambda one: one.id)
+    return sorted((member for member in members if member is not row), key=lambda member: member.id)
 
 
 def hand_on(row: Row, batch: Batch) -> None:

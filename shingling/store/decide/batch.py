@@ -136,7 +136,7 @@ class Batch:
         fewest, min_words = self.scheme.min_comparable_words, self.rules.min_words
         if not self.rules.finds_near:
             fewest = min_words = 0
-        long_enough = [(page, one) for page, one in signed if one.words >= fewest]
+        long_enough = [(page, signature) for page, signature in signed if signature.words >= fewest]
         hashes = {
             signature.text_hash
             for page, signature in long_enough
@@ -146,7 +146,10 @@ class Batch:
             self.pages.load_texts(hashes, {page.scope for page, _ in signed})
         found: set[int] = set()
         if long_enough and self.rules.finds_near:
-            keyed = [Keyed(page.scope, one.minima, one.simhash) for page, one in long_enough]
+            keyed = [
+                Keyed(page.scope, signature.minima, signature.simhash)
+                for page, signature in long_enough
+            ]
             found = self.lookup.fetch(keyed)
             if self.rules.containment is not None:
                 found |= self.lookup.fetch_pieces([self.texts.sample(*text) for text in texts])

@@ -97,7 +97,7 @@ def check_batch(
         counts = Counter[str](verdict.status for verdict in verdicts)
         counts["full_keys"] = len(batch.lookup.full)
         counts["changed_pages"] = sum(
-            one.status == "changed" or one.previous is not None for one in verdicts
+            verdict.status == "changed" or verdict.previous is not None for verdict in verdicts
         )
         with session.database.together(connection):
             if run is not None:
@@ -110,7 +110,7 @@ def check_batch(
         if validation is not None:
             validation.end()
         if may_be_stored:
-            verdicts = [replace(one, repeats=None) for one in verdicts]
+            verdicts = [replace(verdict, repeats=None) for verdict in verdicts]
         may_be_stored = True
         return verdicts, counts, batch
 
@@ -214,7 +214,7 @@ class Validation:
                 return True
         fewest = batch.scheme.min_comparable_words
         mine = [row for row in self._decided if row.words >= fewest]
-        originals = [one for one in new if one.is_original and one.words >= fewest]
+        originals = [row for row in new if row.is_original and row.words >= fewest]
         by_key: dict[int, list[Row]] = {}
         for other, keys in zip(originals, self._index.keys(originals).tolist(), strict=True):
             for key in keys:
@@ -230,7 +230,7 @@ class Validation:
 
 def _stand_alike(a: Row, b: Row) -> bool:
     """Whether two states of a row have one text, and one place in a group."""
-    places = [(one.text_hash, one.status, one.original_id) for one in (a, b)]
+    places = [(row.text_hash, row.status, row.original_id) for row in (a, b)]
     return places[0] == places[1]
 
 

@@ -342,7 +342,7 @@ class _Steps:
     def _to_measure(self, candidates: Iterable[Candidate]) -> list[Row]:
         """Originals that count and are long enough to be measured."""
         fewest = self.rules.min_words
-        counted = [one.row for one in candidates if one.ignored in self.counted]
+        counted = [candidate.row for candidate in candidates if candidate.ignored in self.counted]
         return [row for row in counted if row.words >= fewest]
 
     def _unless_item_differs(self, decision: Decision) -> Decision | None:

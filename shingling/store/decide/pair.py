@@ -68,7 +68,7 @@ class Pair:
         if not end_alike(row.url, other.url):
             return False
         (first, title), (second, other_title) = (
-            split_numbering(one.title or "") for one in (row, other)
+            split_numbering(page.title or "") for page in (row, other)
         )
         if _is_in_folders(first, row) and _is_in_folders(second, other):
             return False

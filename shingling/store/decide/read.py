@@ -199,7 +199,11 @@ def _with_candidates(page: PageState, batch: Batch) -> PageState:
     row, pages = page.row, batch.pages
     page.excluded = {pages.original(other).id for other in batch.reviews.pages(row, same=False)}
     reviewed = _with_originals(batch.reviews.pages(row, same=True), row, batch)
-    page.reviewed = [one for _, one in reviewed if one is not row and one.id not in page.excluded]
+    page.reviewed = [
+        original
+        for _, original in reviewed
+        if original is not row and original.id not in page.excluded
+    ]
     twins = [other for other in pages.of_text(row.text_hash) if other.status != "exact"]
     page.same_text = [
         (twin, _candidate(original, page, batch))

@@ -68,4 +68,4 @@ class Reviews:
             for key, is_same in self._read[row.url_key].items()
             if is_same is same
         )
-        return sorted((other for other in found if other is not None), key=lambda one: one.id)
+        return sorted((other for other in found if other is not None), key=lambda page: page.id)

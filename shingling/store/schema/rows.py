@@ -234,14 +234,14 @@ class Row:
 
 
 PAGE_FIELDS: dict[str, PageField] = {
-    one.name: one.metadata["page"] for one in fields(Row) if "page" in one.metadata
+    column.name: column.metadata["page"] for column in fields(Row) if "page" in column.metadata
 }
 """The fields of a stored page by the names of their columns, in the order of these."""
 
 COLUMNS = tuple(PAGE_FIELDS)
 
 ORIGINS: dict[Origin, tuple[str, ...]] = {
-    origin: tuple(name for name, one in PAGE_FIELDS.items() if one.origin == origin)
+    origin: tuple(name for name, column in PAGE_FIELDS.items() if column.origin == origin)
     for origin in ("extracted", "signature", "decision")
 }
 """Names of columns by where their values come from."""
@@ -249,14 +249,14 @@ ORIGINS: dict[Origin, tuple[str, ...]] = {
 _NO_VALUES = dict.fromkeys(COLUMNS)
 _column_values = attrgetter(*COLUMNS)
 _CONVERTED = tuple(
-    (place, one.stored) for place, one in enumerate(PAGE_FIELDS.values()) if one.stored
+    (place, column.stored) for place, column in enumerate(PAGE_FIELDS.values()) if column.stored
 )
 _LENGTHS = {
     COLUMNS.index("minima"): MINIMA_BYTES,
     **{COLUMNS.index(name): HASH_BYTES for name in ("text_hash", "url_key")},
 }
 _TIMES = [COLUMNS.index(name) for name in ("first_seen", "last_seen")]
-_TYPES = tuple((one.sql.python_type, one.nullable) for one in PAGE_FIELDS.values())
+_TYPES = tuple((column.sql.python_type, column.nullable) for column in PAGE_FIELDS.values())
 
 extracted = attrgetter(*ORIGINS["extracted"])
 """Values of a page or a row that were extracted from its body."""

@@ -95,8 +95,8 @@ _TEMPORARY = ["TEMPORARY"]
 
 
 def _page_columns() -> Iterator[Column[Any]]:
-    for name, one in PAGE_FIELDS.items():
-        yield Column(name, one.sql, primary_key=name == "id", nullable=one.nullable)
+    for name, column in PAGE_FIELDS.items():
+        yield Column(name, column.sql, primary_key=name == "id", nullable=column.nullable)
 
 
 def _partial_index(name: str, *columns: Column[Any], where: str) -> None:
