@@ -188,9 +188,9 @@ class _Comparison:
         for keys, rows, is_probe, is_own in self._lists():
             join = KeyJoin(keys, is_own & ~removed[rows], is_probe & queries[rows], limit)
             cut[rows[join.cut]] = True
-            found = [self._worth_measuring(rows[row], rows[other]) for row, other in join.pairs()]
+            parts = [self._worth_measuring(rows[row], rows[other]) for row, other in join.pairs()]
             # Now, because pairs of copies share most of their keys.
-            pairs = pairs.joined(*found)
+            pairs = pairs.joined(*parts)
         return pairs.sorted(), cut
 
     def _lists(self) -> Iterator[tuple[Hashes, Numbers, Flags, Flags]]:

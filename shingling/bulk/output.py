@@ -139,7 +139,7 @@ class Output:
         states = self.staying["state"][first:]
         counts = np.bincount(states, minlength=SHORT + 1).tolist()
         summary.total = len(states)
-        summary.exact, summary.near, summary.short = (counts[one] for one in (EXACT, NEAR, SHORT))
+        summary.exact, summary.near, summary.short = counts[EXACT], counts[NEAR], counts[SHORT]
         for source, line, reason in self.signed.bad():
             problem = Problem(self.signed.name(source), line, reason)
             yield to_json(problem._asdict())
@@ -209,8 +209,8 @@ def _columns_of(rows: Iterable[dict[str, Any]]) -> dict[str, str]:
         for name, value in row.items():
             types.setdefault(name, set()).add(type(value))
     columns = {}
-    for name, found in types.items():
-        kinds = found - {type(None)}
+    for name, seen in types.items():
+        kinds = seen - {type(None)}
         fitting = (column for column, taken in _COLUMN_TYPES.items() if kinds <= taken)
         columns[name] = next(fitting, "json")
     return columns

@@ -150,8 +150,8 @@ class KeyJoin:
 def ranges(starts: Integers, counts: Integers) -> Integers:
     """Concatenate ranges, each from a start on with a count of numbers."""
     before = np.cumsum(counts) - counts
-    found: Integers = np.arange(counts.sum()) + np.repeat(starts - before, counts)
-    return found
+    places: Integers = np.arange(counts.sum()) + np.repeat(starts - before, counts)
+    return places
 
 
 def keys_of(options: Options) -> Banding | Halves | None:
@@ -185,8 +185,8 @@ def decide(
         before = chosen
         removed = np.zeros(len(queries), bool)
         removed[before.rows] = True
-        found, _ = find(cut, removed, MAX_PAGES_PER_KEY)
-        pairs = pairs.with_rows_of(found, cut)
+        others, _ = find(cut, removed, MAX_PAGES_PER_KEY)
+        pairs = pairs.with_rows_of(others, cut)
         chosen = _choose(pairs, len(queries), match_rule, measure)
         if np.array_equal(chosen.rows, before.rows):
             break
@@ -207,7 +207,9 @@ def _choose(
     for start, stop in pairwise([*bounds, len(all_rows)]):
         row, others = int(all_rows[start]), all_others[start:stop].tolist()
         estimates = (pairs.equal[start:stop] / FUNCTIONS).tolist()
-        originals = [one for one in enumerate(estimates) if not removed[others[one[0]]]]
+        originals = [
+            (at, estimate) for at, estimate in enumerate(estimates) if not removed[others[at]]
+        ]
 
         def measured(at: int) -> _Measured:
             place = start + at  # noqa: B023 (it is called at once)

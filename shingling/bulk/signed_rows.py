@@ -175,7 +175,7 @@ class RowsWriter:
             "minima": signed.minima,
             "ids": signed.ids,
             "lines": signed.own,
-            "bad": b"".join(b"%s\n" % json.dumps([source, *one]).encode() for one in bad),
+            "bad": b"".join(b"%s\n" % json.dumps([source, *problem]).encode() for problem in bad),
         }
         if isinstance(self._keys, Banding):
             minima = np.frombuffer(signed.minima, "<u4").reshape(-1, FUNCTIONS)

@@ -42,8 +42,8 @@ def kept_values(rows: Any, run: Callable[[Source, Path], object]) -> Any:
         raise BulkError(
             f"{kind[1]} is no collection of rows; to read files, name a folder for `out`"
         )
-    found = [*rows]
-    stay = [found[place] for place in _staying(found, run)]
+    listed = [*rows]
+    stay = [listed[place] for place in _staying(listed, run)]
     return stay if isinstance(rows, list) else iter(stay)
 
 

@@ -56,8 +56,8 @@ def decoded(body: bytes, declared: str, most: int) -> bytes | None:
     if coding in readers:
         for packed in (body, body.rstrip(b"\r\n"), _ZLIB_HEAD + body):
             with suppress(*DECODING_ERRORS):
-                found: bytes = readers[coding](io.BytesIO(packed)).read(most)
-                return None if found.startswith((GZIP, ZSTANDARD)) else found
+                unpacked: bytes = readers[coding](io.BytesIO(packed)).read(most)
+                return None if unpacked.startswith((GZIP, ZSTANDARD)) else unpacked
     # Another way of packing than declared, or with something else behind it.
     for window in (_ANY_HEADER, _NO_HEADER):
         with suppress(zlib.error):

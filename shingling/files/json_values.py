@@ -32,17 +32,17 @@ def json_value(value: Any) -> Any:
         except UnicodeDecodeError:
             return base64.b64encode(raw).decode()
     if isinstance(value, dict):
-        return {str(name): json_value(one) for name, one in value.items()}
+        return {str(name): json_value(item) for name, item in value.items()}
     if isinstance(value, (list, tuple, set)):
-        return [json_value(one) for one in value]
+        return [json_value(item) for item in value]
     return str(value)
 
 
 def number_or_time(value: Any) -> float | None:
     """Read a number, or the seconds since 1970 of a time in ISO 8601; None of anything else."""
     with suppress(TypeError, ValueError, OverflowError):
-        found = float(value)
-        return found if math.isfinite(found) else None
+        number = float(value)
+        return number if math.isfinite(number) else None
     with suppress(TypeError, ValueError, OverflowError):
         moment = datetime.fromisoformat(value)
         return moment.replace(tzinfo=moment.tzinfo or UTC).timestamp()

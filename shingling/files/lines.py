@@ -82,7 +82,8 @@ def _unzstd(file: IO[bytes]) -> Any:
 def reading_errors() -> tuple[type[Exception], ...]:
     """List what reading a file raises; Zstandard has an error of its own, if it is in use."""
     modules = [sys.modules.get(name) for name in ("compression.zstd", "backports.zstd")]
-    return (OSError, EOFError, zlib.error, *(one.ZstdError for one in modules if one is not None))
+    own = (module.ZstdError for module in modules if module is not None)
+    return (OSError, EOFError, zlib.error, *own)
 
 
 class Line(NamedTuple):

@@ -81,12 +81,12 @@ class RecordStream:
         self._left -= self._next
         at = len(_EMPTY_LINES) if kept.startswith(_EMPTY_LINES) else 0
         with suppress(*reading_errors()):
-            while (found := kept.find(_LINE, at)) < 0:
+            while (place := kept.find(_LINE, at)) < 0:
                 at = 0
                 self._forget(len(kept) - len(_LINE))
                 if not self._read_on():
                     return 0
-            self._forget(found + 1)
+            self._forget(place + 1)
             self._next = 0
             return self.start - start if self._left > 0 else 0
         return 0

@@ -383,14 +383,14 @@ static PyObject *sign(PyObject *self, PyObject *args)
         PyErr_NoMemory();
     else {
         uint32_t minima[FUNCTIONS];
-        uint64_t *found = hashes + words, counts[64] = {0}, total = 0;
+        uint64_t *features = hashes + words, counts[64] = {0}, total = 0;
         unsigned long long simhash = 0;
         Py_BEGIN_ALLOW_THREADS
         hash_words(text, length, hashes);
-        find_minima(found, fingerprint(hashes, words, size, found), functions.buf, minima);
+        find_minima(features, fingerprint(hashes, words, size, features), functions.buf, minima);
         for (Py_ssize_t part = low; part <= high; part++) {
-            Py_ssize_t count = fingerprint(hashes, words, part, found);
-            count_bits(found, count, counts);
+            Py_ssize_t count = fingerprint(hashes, words, part, features);
+            count_bits(features, count, counts);
             total += (uint64_t)count;
         }
         for (int bit = 0; bit < 64; bit++)

@@ -32,8 +32,8 @@ SEGMENTED = 5  # part of a run that a language pack cuts into words
 
 def _ranges(listed: str) -> list[tuple[int, int]]:
     """Read ranges of code points, listed as in the data files of Unicode: `0E01..0E33  # Thai`."""
-    written = (one for line in listed.splitlines() for one in line.partition("#")[0].split())
-    ends = (one.partition("..") for one in written)
+    written = (part for line in listed.splitlines() for part in line.partition("#")[0].split())
+    ends = (part.partition("..") for part in written)
     return [(int(low, 16), int(high or low, 16)) for low, _, high in ends]
 
 
@@ -195,8 +195,8 @@ def _properties() -> CharClasses:
             continue
         decomposed = unicodedata.normalize("NFKD", char)
         ended = 0  # marks at its end
-        for one in decomposed:
-            ended = ended + 1 if unicodedata.combining(one) else 0
+        for part in decomposed:
+            ended = ended + 1 if unicodedata.combining(part) else 0
         table[code] |= ended
         if ended == len(decomposed):
             table[code] |= _IS_MARK

@@ -95,7 +95,9 @@ class Canonicaliser:
             value = getattr(self, option)
             require_accepted(value in choices, option, value, " or ".join(choices))
         drop = self.drop
-        are_parts = isinstance(drop, (list, tuple)) and all(one in PARTS_OF_SPEECH for one in drop)
+        are_parts = isinstance(drop, (list, tuple)) and all(
+            part in PARTS_OF_SPEECH for part in drop
+        )
         require_accepted(are_parts, "drop", drop, f"a list of {', '.join(PARTS_OF_SPEECH)}")
         object.__setattr__(self, "drop", tuple(sorted(set(drop))))
         if self.stop_words is not False:

@@ -77,7 +77,7 @@ def resolved(text: str) -> str:
     zero-width non-joiner becomes a blank.
     """
     if "&" in text:
-        text = _REFERENCE.sub(lambda found: unescape(f"&{found[1]};"), text)
+        text = _REFERENCE.sub(lambda reference: unescape(f"&{reference[1]};"), text)
     if "\u200c" in text:
         text = _HALF_SPACE.sub(" ", text)
     return text
@@ -188,10 +188,10 @@ def _with_case_folded(text: str) -> str:
     return unicodedata.normalize("NFKC", folded)
 
 
-def _without_dot(found: re.Match[str]) -> str:
+def _without_dot(match: re.Match[str]) -> str:
     """Take the dot from an i; canonical order may put other marks before the dot."""
-    is_dot_of_i = all(0 < unicodedata.combining(mark) < _ABOVE for mark in found[1])
-    return f"i{found[1]}" if is_dot_of_i else found[0]
+    is_dot_of_i = all(0 < unicodedata.combining(mark) < _ABOVE for mark in match[1])
+    return f"i{match[1]}" if is_dot_of_i else match[0]
 
 
 @cache

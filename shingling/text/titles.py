@@ -143,8 +143,8 @@ def split_numbering(title: str) -> tuple[str, str]:
     A number has three digits at most: a year is none.
     """
     line = " ".join(nfkc(title[:_MAX_TITLE_CHARS]).split())
-    found = _NUMBERING.match(line)
-    return ("", line) if found is None else (found[2], line[found.end() :])
+    match = _NUMBERING.match(line)
+    return ("", line) if match is None else (match[2], line[match.end() :])
 
 
 def scripts(title: str) -> frozenset[str]:

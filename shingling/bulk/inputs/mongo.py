@@ -103,11 +103,11 @@ def _filter(query: str | None) -> dict[str, Any]:
     from bson.json_util import loads
 
     try:
-        found = loads(query or "{}")
+        wanted = loads(query or "{}")
     except (ValueError, TypeError, BSONError):
-        found = None
-    if not isinstance(found, dict):
+        wanted = None
+    if not isinstance(wanted, dict):
         raise BulkError(
             '--query of a MongoDB collection is a filter in JSON, such as \'{"language": "zh"}\''
         )
-    return found
+    return wanted

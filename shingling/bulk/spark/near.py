@@ -75,14 +75,14 @@ def near_duplicates(
         look = partial(find_pairs, match_rule=match_rule, flags=flags, limit=limit)
         # By an expression, as Spark leaves a shuffle by the column itself out if a join before it
         # makes one, and may then replace that join by one that keeps no values together.
-        found = members.repartition(f.hash("key")).sortWithinPartitions("key", "row")
-        found = work.write(found.mapInArrow(look, PAIRS).distinct(), f"pairs-{next(passes)}")
-        pairs = found.where("other >= 0").join(others, "other")
+        keys = members.repartition(f.hash("key")).sortWithinPartitions("key", "row")
+        lines = work.write(keys.mapInArrow(look, PAIRS).distinct(), f"pairs-{next(passes)}")
+        pairs = lines.where("other >= 0").join(others, "other")
         pairs = pairs.join(texts.where(f"row >= {known}"), "row")
         measured = pairs.sortWithinPartitions("row").mapInArrow(measure, MEASURED)
-        row, other, equal, *measures = (one.to_numpy() for one in collected(measured).columns)
+        row, other, equal, *measures = (column.to_numpy() for column in collected(measured).columns)
         cut = np.zeros(rows, bool)
-        cut[collected(found.where("other < 0")).column("row").to_numpy()] = True
+        cut[collected(lines.where("other < 0")).column("row").to_numpy()] = True
         return Pairs(row << 32 | other, equal.astype(np.uint8), *measures).sorted(), cut
 
     chosen = decide(np.arange(rows) >= known, find, match_rule)
@@ -118,19 +118,19 @@ def keys_of_rows(
             batch = whole.slice(start, _MAX_KEYS_AT_ONCE // width + 1)
             own = width
             if isinstance(keys, Banding):
-                found = keys.keys(_minima(batch))
+                listed = keys.keys(_minima(batch))
             else:
                 simhashes = batch.column("simhash").to_numpy().view(np.uint64)
-                found, own = keys.probes(simhashes, distance), _OWN_KEYS
+                listed, own = keys.probes(simhashes, distance), _OWN_KEYS
             rows = np.repeat(batch.column("row").to_numpy(), width)
             is_own = np.tile(np.arange(width) < own, batch.num_rows)
-            yield of_columns((rows, found.reshape(-1), is_own), KEYS)
+            yield of_columns((rows, listed.reshape(-1), is_own), KEYS)
 
 
 def _minima(rows: Any) -> Minima:
     """Minima of the rows of a batch or a table: uint32[n, 84]."""
-    found = np.frombuffer(b"".join(rows.column("minima").to_pylist()), "<u4")
-    return found.reshape(-1, FUNCTIONS)
+    minima = np.frombuffer(b"".join(rows.column("minima").to_pylist()), "<u4")
+    return minima.reshape(-1, FUNCTIONS)
 
 
 def find_pairs(
@@ -175,8 +175,8 @@ def find_pairs(
 
 def _bits(packed: Octets, rows: Integers) -> Flags:
     """Bits of rows."""
-    found: Flags = (packed[rows >> 3] >> (7 - (rows & 7)) & 1).astype(bool)
-    return found
+    bits: Flags = (packed[rows >> 3] >> (7 - (rows & 7)) & 1).astype(bool)
+    return bits
 
 
 def measure_pairs(batches: Iterable[Any], scheme: Scheme, *, by_hashes: bool) -> Iterator[Any]:

@@ -71,14 +71,14 @@ def known_pages(against: str, options: Options, work: Work) -> tuple[DataFrame, 
         ends = lines.where(r"""value RLIKE '^\\{"record": ?"(store|end)"'""").collect()
     except PySparkException as error:
         raise BulkError(f"{plain_line(place)}: {plain_line(str(error))}") from error
-    found = {record["record"]: record for record in (json.loads(row.value) for row in ends)}
-    if found:
-        header = Header.from_record(Record("store", found.get("store", {})))
+    bounds = {record["record"]: record for record in (json.loads(row.value) for row in ends)}
+    if bounds:
+        header = Header.from_record(Record("store", bounds.get("store", {})))
         require_header(header, place, options)
     records = lines.selectExpr(f"from_json(value, '{_EXPORTED}') AS record").select("record.*")
     pages = work.write(work.spark.sql(_AS_KNOWN, records=records), "known")
     number, last = pages.selectExpr("count(*)", "coalesce(max(at), -1)").collect()[0]
-    if number != found.get("end", {}).get("pages"):
+    if number != bounds.get("end", {}).get("pages"):
         raise BulkError(f"{plain_line(place)} is no exported store, or not a whole one")
     return pages.where("scope = ''").drop("scope"), last + 1
 

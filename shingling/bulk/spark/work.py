@@ -36,8 +36,8 @@ class Work:
 def exists(spark: SparkSession, place: str) -> bool:
     """Whether there is a file or a folder."""
     path, files = _hadoop(spark, place)
-    found: bool = files.exists(path)
-    return found
+    is_there: bool = files.exists(path)
+    return is_there
 
 
 def _hadoop(spark: SparkSession, place: str) -> tuple[Any, Any]:

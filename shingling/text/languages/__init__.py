@@ -34,7 +34,7 @@ def read_stop_words(chosen: Any) -> StopWords:
     if isinstance(chosen, str) and chosen in LISTS:
         return chosen == "short" or chosen
     words = chosen.split() if isinstance(chosen, str) else chosen
-    are_words = isinstance(words, (list, tuple)) and all(isinstance(one, str) for one in words)
+    are_words = isinstance(words, (list, tuple)) and all(isinstance(word, str) for word in words)
     require_accepted(are_words and not is_file_name(chosen), "stop_words", chosen, _ACCEPTED)
     changes = any(map(_is_change, words))
     bases = {word for word in words if changes and word in LISTS}
@@ -109,14 +109,14 @@ def _changes_of(chosen: StopWords) -> _Changes:
 @cache
 def function_words() -> dict[str, frozenset[str]]:
     """Read the short lists, case folded, by language (ISO 639-1)."""
-    found: dict[str, set[str]] = {}
+    stop_words: dict[str, set[str]] = {}
     text = files(__package__).joinpath("function_words.txt").read_text("utf-8")
     for line in read_lines(text):
         if line[0] == "[":
-            words = found[line[1:-1]] = set()
+            words = stop_words[line[1:-1]] = set()
         else:
             words.update(map(fold, line.split()))
-    return {language: frozenset(words) for language, words in found.items()}
+    return {language: frozenset(words) for language, words in stop_words.items()}
 
 
 def _is_change(word: str) -> bool:
