@@ -16,7 +16,7 @@ import pytest
 
 import shingling.similarity.match_rule
 import shingling.store.decide.decide
-from shingling import Page, Rules, Store
+from shingling import Page, Rules, Store, sign
 from shingling.bulk import Fields, Options, deduplicate
 from shingling.errors import BulkError
 
@@ -31,8 +31,10 @@ import pyarrow.parquet as pq
 
 from shingling.bulk import pairs, spark
 from shingling.bulk.spark.__main__ import main
+from shingling.bulk.spark.signing import read_texts, sign_rows
 from tests.support.commands import dedup_command
 from tests.support.installed import ROOT
+from tests.support.pages import article
 from tests.support.twins import twins
 
 if TYPE_CHECKING:
@@ -256,6 +258,15 @@ def test_messages_without_their_first_words_are_compared_as_on_one_machine(
     assert decided.store is not None
     stored = [json.loads(row.value).get("text") for row in decided.store.collect()]
     assert stored == [page.get("text") for page in read_lines(out / "store.jsonl")]
+
+
+def test_texts_of_binary_columns_are_compared_as_they_are_signed() -> None:
+    row = {"at": 1, "place": "x:1", "values": {"text": article(1).encode()}}
+    [signed] = sign_rows([pa.RecordBatch.from_pylist([row])], ALONE)
+    column = {"at": 1, "text": article(1).encode(), "title": None, "language": None}
+    [texts] = read_texts([pa.RecordBatch.from_pylist([column])], 0)
+    assert signed.column("text_hash").to_pylist() == [sign(article(1)).text_hash]
+    assert texts.column("text").to_pylist() == [article(1)]
 
 
 @needs_java

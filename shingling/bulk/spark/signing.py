@@ -43,7 +43,7 @@ def read_texts(batches: Iterable[Any], skip_words: int) -> Iterator[Any]:
     """Read the texts that are compared: batches of the schema `TEXTS`, of columns as there."""
     for batch in batches:
         rows = batch.to_pylist()
-        texts = [compared_text(row["text"], skip_words) for row in rows]
+        texts = [compared_text(json_value(row["text"]), skip_words) for row in rows]
         others = ([row[name] for row in rows] for name in ("title", "language"))
         yield of_columns((batch.column("at"), texts, *others), TEXTS)
 
