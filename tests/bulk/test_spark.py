@@ -256,7 +256,8 @@ def test_messages_without_their_first_words_are_compared_as_on_one_machine(
     removed = measures(row.asDict() for row in decided.removed.collect())
     assert removed == by_line(result_of(out).removed)
     assert decided.store is not None
-    stored = [json.loads(row.value).get("text") for row in decided.store.collect()]
+    lines = "\n".join(row.value for row in decided.store.collect()).split("\n")
+    stored = [json.loads(line).get("text") for line in lines]
     assert stored == [page.get("text") for page in read_lines(out / "store.jsonl")]
 
 
