@@ -28,7 +28,7 @@ def table(rows: Iterable[Sequence[Any]], columns: Sequence[str] = (), caption: s
         lines.append(f"<thead><tr>{head}</tr></thead>")
     for first, *others in rows:
         tag = "td" if columns else "th"
-        cells = "".join(f"<td>{_cell(one)}</td>" for one in others)
+        cells = "".join(f"<td>{_cell(value)}</td>" for value in others)
         lines.append(f"<tr><{tag}>{_cell(first)}</{tag}>{cells}</tr>")
     return f"<table>{''.join(lines)}</table>"
 

@@ -93,20 +93,20 @@ def check_store(session: Session, show: Callable[[str, int], None]) -> Findings:
     Raises:
         StoreError: the database cannot be read.
     """
-    found = Findings()
+    findings = Findings()
     with session.reading() as connection:
         if connection.dialect.name == "sqlite":
             show("database", 0)
             for line in _file_damage(connection):
-                found.note("database", line)
-            if not found.is_sound:  # nothing that is read can be relied on
+                findings.note("database", line)
+            if not findings.is_sound:  # nothing that is read can be relied on
                 connection.rollback()  # SQLite refuses to commit what has met damage
-                return found
-        _read_pages(connection, found, show)
+                return findings
+        _read_pages(connection, findings, show)
         for name, query in _ORPHANS.items():
             for page_id in connection.scalars(query):
-                found.note("orphan", f"{name} {page_id}")
-    return found
+                findings.note("orphan", f"{name} {page_id}")
+    return findings
 
 
 def _file_damage(connection: Connection) -> Iterator[str]:
@@ -119,14 +119,16 @@ def _file_damage(connection: Connection) -> Iterator[str]:
         yield str(error.orig)
 
 
-def _read_pages(connection: Connection, found: Findings, show: Callable[[str, int], None]) -> None:
+def _read_pages(
+    connection: Connection, findings: Findings, show: Callable[[str, int], None]
+) -> None:
     streamed = connection.execute(_PAGES, execution_options={"yield_per": _PAGES_AT_ONCE})
     for part in streamed.mappings().partitions():
         for row in part:
             name = f"page {row['id']} ({row['url']})"
             if not is_readable([row[column] for column in COLUMNS]):
-                found.note("page", name)
+                findings.note("page", name)
             if row["zlib"] is not None and unpacked(row["zlib"]) is None:
-                found.note("text", name)
-        found.pages += len(part)
-        show("pages", found.pages)
+                findings.note("text", name)
+        findings.pages += len(part)
+        show("pages", findings.pages)

@@ -140,7 +140,9 @@ def decide_export(
                 take_reviews(session, batch, rules)
             elif batch[0].kind == "page":
                 kept = [record for record in batch if scheme or _has_text(record, imported)]
-                verdicts = store.check([_page(one, scheme) for one in kept], rules=rules, run=run)
+                verdicts = store.check(
+                    [_page(record, scheme) for record in kept], rules=rules, run=run
+                )
                 _keep_first_seen(session, kept, verdicts)
                 imported.add_verdicts(verdicts)
     return imported
@@ -267,18 +269,18 @@ async def _extract(pool: ExtractionPool, items: list[tuple[Page, Fetched]]) -> l
 
     async def extract(page: Page, fetched: Fetched) -> Page:
         try:
-            found = (
+            extraction = (
                 await pool.extract(fetched) if fetched.is_html else pool.extractor.extract(fetched)
             )
         except ExtractionError as error:
-            found = Extraction(reason=error.reason)
+            extraction = Extraction(reason=error.reason)
         return replace(
             page,
-            text=found.text,
-            signature=found.signature,
-            title=page.title or found.title,
-            language=page.language or found.language,
-            reason=found.reason,
+            text=extraction.text,
+            signature=extraction.signature,
+            title=page.title or extraction.title,
+            language=page.language or extraction.language,
+            reason=extraction.reason,
         )
 
     return await asyncio.gather(*starmap(extract, items))

@@ -143,7 +143,7 @@ class Changes:
         """Convert the changes to values that JSON has."""
         before, after = self.originals
         shown = {**asdict(self), "originals": {"before": before, "now": after}}
-        return {**shown, "examples": [one._asdict() for one in self.examples]}
+        return {**shown, "examples": [change._asdict() for change in self.examples]}
 
 
 class Compared(NamedTuple):
@@ -161,8 +161,8 @@ class Compared(NamedTuple):
     def as_dict(self) -> dict[str, Any]:
         """Numbers as JSON has them."""
         shown = {"again": self.again.as_dict(), "changes": self.changes.as_dict()}
-        for one in shown.values():
-            del one["examples"]
+        for change in shown.values():
+            del change["examples"]
         return shown
 
 
@@ -294,20 +294,20 @@ def _require_texts(connection: Connection, index: Index, before: Scheme, after: 
 
 def _read(connection: Connection, ids: Sequence[int]) -> list[Row]:
     """Read pages in the order of their ids, without those that cannot be read."""
-    found = connection.execute(select(pages).where(pages.c.id.in_(ids))).mappings()
-    rows = {row["id"]: row_from(row, 0) for row in found}
+    stored = connection.execute(select(pages).where(pages.c.id.in_(ids))).mappings()
+    rows = {row["id"]: row_from(row, 0) for row in stored}
     return [row for row in map(rows.get, ids) if row is not None]
 
 
 def _signed(connection: Connection, rows: Sequence[Row], after: Session) -> list[Row]:
     """Sign the texts of rows; those whose text cannot be read are left out."""
     kept = read_texts(connection, [row.id for row in rows])
-    found = [row for row in rows if row.id in kept]
-    for row in found:
+    readable = [row for row in rows if row.id in kept]
+    for row in readable:
         main_text = kept[row.id].text
         after.words_left.note(main_text)
         row.take("signature", sign(main_text, after.scheme))
-    return found
+    return readable
 
 
 def _decide(

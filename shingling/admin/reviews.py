@@ -80,7 +80,7 @@ def review_pairs(
         Answer(safe_url(a), safe_url(b), same, None if note is None else clean(note))
         for a, b, same, note in answers
     ]
-    pairs = [(one.a, one.b) for one in cleaned]
+    pairs = [(answer.a, answer.b) for answer in cleaned]
 
     def write(connection: Connection) -> Reviewed:
         before = reviews_of(connection, pairs)
@@ -91,9 +91,9 @@ def review_pairs(
         if kept := [row for row in rows if row["same"] is not None]:
             connection.execute(insert(reviews), kept)
         batch = Batch(session, connection, rules)
-        for one, review in zip(cleaned, before, strict=True):
-            if review is not None or one.same is not None:
-                apply_review(batch, one.a, one.b, one.same)
+        for answer, review in zip(cleaned, before, strict=True):
+            if review is not None or answer.same is not None:
+                apply_review(batch, answer.a, answer.b, answer.same)
         write_batch(batch)
         return Reviewed(before, reviews_of(connection, pairs))
 

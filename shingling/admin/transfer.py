@@ -101,7 +101,7 @@ def _header(connection: Connection, with_texts: bool) -> Header:
         index=read_index(connection),
         packs=json.loads(row["packs"]),
         extractors=json.loads(row["extractors"]),
-        rules={str(one.id): one.parameters for one in connection.execute(select(rules))},
+        rules={str(rule.id): rule.parameters for rule in connection.execute(select(rules))},
         created=row["created"],
         pages=connection.scalar(text("SELECT count(*) FROM pages")),
         texts=with_texts and bool(connection.scalar(_HAS_TEXTS)),
@@ -117,10 +117,10 @@ def _rows(connection: Connection, query: Executable) -> Iterator[dict[str, Any]]
 
 
 def _sound(
-    connection: Connection, kind: str, found: Iterable[Mapping[str, Any]]
+    connection: Connection, kind: str, rows: Iterable[Mapping[str, Any]]
 ) -> Iterator[Record]:
     """Yield the records that an import takes."""
-    for fields in found:
+    for fields in rows:
         record = Record(kind, fields)
         if problem_of(record):
             damage_of(connection).note(f"{kind} {next(iter(fields.values()))}")
@@ -214,16 +214,20 @@ def _write(connection: Connection, batch: Sequence[Record]) -> None:
     """Write records of one kind."""
     kind, fields = batch[0].kind, [record.fields for record in batch]
     if kind == "run":
-        connection.execute(insert(runs), [_run_row(one) for one in fields])
+        connection.execute(insert(runs), [_run_row(values) for values in fields])
     elif kind == "review":
         merge_reviews(connection, batch)
     elif kind == "template":
-        rows = [{"site": one["site"], "entries": one["blocks"]} for one in fields]
+        rows = [{"site": values["site"], "entries": values["blocks"]} for values in fields]
         connection.execute(insert(site_blocks), rows)
     else:
         rows = [*map(_page_row, fields)]
         insert_rows(connection, pages, [*rows[0]], [tuple(row.values()) for row in rows])
-        packed = [(one["id"], pack(one["text"])) for one in fields if one.get("text") is not None]
+        packed = [
+            (values["id"], pack(values["text"]))
+            for values in fields
+            if values.get("text") is not None
+        ]
         insert_rows(connection, texts, ("page_id", "zlib"), packed)
 
 

@@ -29,8 +29,8 @@ def all_commands() -> dict[str, Subcommand]:
 
 def find_command(name: str) -> Subcommand | None:
     """Find a command: among those of this room, then in those of one room after the other."""
-    found = chain(own.COMMANDS, _commands_of_rooms())
-    return next((command for command in found if command.name == name), None)
+    commands = chain(own.COMMANDS, _commands_of_rooms())
+    return next((command for command in commands if command.name == name), None)
 
 
 def _commands_of_rooms() -> Iterator[Subcommand]:
@@ -62,7 +62,7 @@ class CommandAction(argparse._SubParsersAction):  # type: ignore[type-arg]  # ge
             super().__call__(parser, namespace, values, option_string)
             return
         names = all_commands()
-        behind = next((one for one in following if one in names), None)
+        behind = next((word for word in following if word in names), None)
         if behind is not None:  # the name is the value of an option
             self.add(names[behind])
             self._name_parser_map[behind].error("options stand behind the command")
@@ -73,11 +73,13 @@ class CommandAction(argparse._SubParsersAction):  # type: ignore[type-arg]  # ge
     def refuse_rest(self, name: str, arguments: Sequence[str]) -> None:
         """Print the usage of a command and what it does not take, and exit."""
         accepted = self._name_parser_map[name]._option_string_actions
-        options = [one.partition("=")[0] for one in arguments if one.startswith("--")]
-        likely = [found for one in options for found in alike(one, accepted)[:1]]
-        cut = (one.partition("://") for one in arguments)  # a URL may hold a password
+        options = [
+            argument.partition("=")[0] for argument in arguments if argument.startswith("--")
+        ]
+        likely = [likeliest for argument in options for likeliest in alike(argument, accepted)[:1]]
+        cut = (argument.partition("://") for argument in arguments)  # a URL may hold a password
         problem = " ".join(f"{scheme}{mark}..." if mark else scheme for scheme, mark, _ in cut)
-        if any(one in accepted for one in options):
+        if any(argument in accepted for argument in options):
             problem += " (options stand behind the command)"
         elif likely:
             problem += f" (did you mean {' '.join(likely)}?)"

@@ -67,11 +67,11 @@ def compare_all(options: CommandOptions, scheme: Scheme, weighting: Weighting) -
         )
     measure = options.measure or MEASURES[0]
     if measure == "cosine":
-        features = [one.features for one in documents]
-        found = frequencies_of(features, weighting, options)
-        weighting = replace(weighting, frequencies=found)
+        features = [document.features for document in documents]
+        frequencies = frequencies_of(features, weighting, options)
+        weighting = replace(weighting, frequencies=frequencies)
     collection = Collection(documents, weighting)
-    names = [one.name for one in documents]
+    names = [document.name for document in documents]
     if measure == UNIQUENESS:
         return _print_uniqueness(names, collection, options)
     if options.matrix:
@@ -87,13 +87,13 @@ def frequencies_of(
         return None
     if options.df == "store":
         with open_store(options) as store:
-            found = DocumentFrequencies.of_documents(
-                (weighting.hashes(store.scheme.canonical.words(one)) for one in store.texts()),
+            frequencies = DocumentFrequencies.of_documents(
+                (weighting.hashes(store.scheme.canonical.words(text)) for text in store.texts()),
                 among=np.unique(np.concatenate(features)),
             )
-        if not found.documents:
+        if not frequencies.documents:
             raise ShinglingError("the store keeps no texts to count words of (DEDUP_STORE_TEXT)")
-        return found
+        return frequencies
     if weighting.features != "words":
         raise ShinglingError(f"{options.df}: a table is of words, not of {weighting.features}")
     file = Path(options.df)
@@ -109,11 +109,11 @@ def _documents(
     documents: list[Document] = []
     words = 0
     fields: set[str] = set()
-    for one in _texts(files, field):
-        documents.append(Document.of_text(one.name, one.text, scheme, weighting))
+    for file_text in _texts(files, field):
+        documents.append(Document.of_text(file_text.name, file_text.text, scheme, weighting))
         words += documents[-1].words
-        if one.field:
-            fields.add(one.field)
+        if file_text.field:
+            fields.add(file_text.field)
         if len(documents) > MAX_DOCUMENTS or words > MAX_WORDS:
             raise ShinglingError(
                 f"more than {MAX_DOCUMENTS:,} documents or {MAX_WORDS:,} words:"
@@ -145,15 +145,17 @@ def _print_pairs(
     if len(pairs) > MAX_PAIRS_LISTED:
         raise ShinglingError(f"more than {MAX_PAIRS_LISTED:,} pairs: choose a higher --threshold")
     pairs.sort(key=lambda pair: (-pair.value, pair.a, pair.b))
-    found = [(pair.value, names[pair.a], names[pair.b]) for pair in pairs]
+    listed_pairs = [(pair.value, names[pair.a], names[pair.b]) for pair in pairs]
     if options.json:
-        listed = [{"a": a, "b": b, measure: round(value, 4)} for value, a, b in found]
+        listed = [{"a": a, "b": b, measure: round(value, 4)} for value, a, b in listed_pairs]
         print_json({"documents": len(names), "threshold": threshold, "pairs": listed})
-    elif found or options.csv:
-        _print_rows([measure, "A", "B"], [(f"{value:.3f}", a, b) for value, a, b in found], options)
+    elif listed_pairs or options.csv:
+        _print_rows(
+            [measure, "A", "B"], [(f"{value:.3f}", a, b) for value, a, b in listed_pairs], options
+        )
     else:
         print_lines(f"no two of {counted(len(names), 'document')} have {threshold:g} or more")
-    return FOUND if found else NOT_FOUND
+    return FOUND if listed_pairs else NOT_FOUND
 
 
 def _print_matrix(
@@ -166,7 +168,7 @@ def _print_matrix(
     columns = firsts = names
     if not options.csv:
         columns = [str(number) for number in range(1, len(names) + 1)]
-        firsts = [" ".join(one) for one in zip(columns, names, strict=True)]
+        firsts = [" ".join(heading) for heading in zip(columns, names, strict=True)]
     rows = [
         [first, *(f"{value:.3f}" for value in row)]
         for first, row in zip(firsts, matrix, strict=True)
@@ -176,14 +178,14 @@ def _print_matrix(
 
 def _print_uniqueness(names: Sequence[str], collection: Collection, options: CommandOptions) -> int:
     threshold = UNIQUE_FROM if options.threshold is None else options.threshold
-    found = sorted(zip(collection.uniqueness().tolist(), names, strict=True))
+    values = sorted(zip(collection.uniqueness().tolist(), names, strict=True))
     if options.json:
         listed = [
             {"document": name, "uniqueness": round(value, 4), "unique": value >= threshold}
-            for value, name in found
+            for value, name in values
         ]
         return print_json({"threshold": threshold, "documents": listed})
-    rows = [(f"{value:.3f}", "yes" if value >= threshold else "no", name) for value, name in found]
+    rows = [(f"{value:.3f}", "yes" if value >= threshold else "no", name) for value, name in values]
     return _print_rows(["uniqueness", "unique", "document"], rows, options)
 
 

@@ -92,16 +92,16 @@ class Explained(NamedTuple):
             "",
         )
         print_diff(word_diff(a.compared, b.compared))
-        for name, one in (("A", a), ("B", b)):
-            if not one.template:
+        for name, split in (("A", a), ("B", b)):
+            if not split.template:
                 continue
             print_lines("", f"Template in {name}:")
-            for line in one.template[:_MAX_BLOCKS_SHOWN]:
+            for line in split.template[:_MAX_BLOCKS_SHOWN]:
                 plain = plain_line(line)
                 cut = "…" if len(plain) > _MAX_LINE_CHARACTERS else ""
                 print_lines(f"  {plain[:_MAX_LINE_CHARACTERS]}{cut}")
-            if len(one.template) > _MAX_BLOCKS_SHOWN:
-                print_lines(f"  and {len(one.template) - _MAX_BLOCKS_SHOWN:,} more")
+            if len(split.template) > _MAX_BLOCKS_SHOWN:
+                print_lines(f"  and {len(split.template) - _MAX_BLOCKS_SHOWN:,} more")
 
 
 def _said(both: Overlap | None) -> str:

@@ -50,10 +50,10 @@ def stored_page(url: str, store: Store) -> StoredPage:
     Raises:
         ShinglingError: it is not stored.
     """
-    found = store.find(url)
-    if not found:
+    pages = store.find(url)
+    if not pages:
         raise ShinglingError(f"{url} is neither a file nor stored")
-    return found[0]
+    return pages[0]
 
 
 def text_of_file(what: str, field: str | None = None) -> FileText | None:
@@ -127,22 +127,24 @@ def files_named(paths: Sequence[str]) -> list[str]:
     Raises:
         ShinglingError: one does not exist, or has no such file in it.
     """
-    found: dict[str, None] = {}
+    files: dict[str, None] = {}
     for path in paths:
         if Path(path).is_dir():
             inside = Path(path).rglob("*")
-            own = [str(one) for one in inside if one.suffix.lower() in _SUFFIXES and one.is_file()]
+            own = [
+                str(file) for file in inside if file.suffix.lower() in _SUFFIXES and file.is_file()
+            ]
         elif Path(path).exists():
             own = [path]
         else:
             # Patterns may begin at the root, which those of Path may not.
-            own = [one for one in glob.glob(path, recursive=True) if Path(one).is_file()]  # noqa: PTH207
+            own = [file for file in glob.glob(path, recursive=True) if Path(file).is_file()]  # noqa: PTH207
         if not own:
             kinds = " ".join(sorted(_SUFFIXES))
-            what = f"no file of {kinds} in it" if Path(path).is_dir() else "no such file"
-            raise ShinglingError(f"{path}: {what}")
-        found.update(dict.fromkeys(sorted(own)))
-    return [*found]
+            problem = f"no file of {kinds} in it" if Path(path).is_dir() else "no such file"
+            raise ShinglingError(f"{path}: {problem}")
+        files.update(dict.fromkeys(sorted(own)))
+    return [*files]
 
 
 def _text_of_object(name: str, values: dict[str, Any], field: str | None) -> FileText:

@@ -103,10 +103,10 @@ def site(value: str) -> str:
     """
     from shingling.store.urls import pasted_site
 
-    found = pasted_site(text(value))
-    if not found:
+    host = pasted_site(text(value))
+    if not host:
         raise ArgumentTypeError("takes a host or a URL")
-    return found
+    return host
 
 
 def one_of(*accepted: str, **meant: str) -> Callable[[str], str]:

@@ -179,7 +179,7 @@ def _with_urls_cut(rows: Sequence[Sequence[str]], width: int) -> list[list[str]]
     columns = [*zip(*rows, strict=True)]
     has_urls = [any("://" in cell for cell in column) for column in columns]
     widest = [2 + max(map(len, column)) for column in columns]
-    taken = sum(one for one, is_url in zip(widest, has_urls, strict=True) if not is_url)
+    taken = sum(size for size, is_url in zip(widest, has_urls, strict=True) if not is_url)
     room = max((width - taken) // max(sum(has_urls), 1) - 2, _SHORTEST_URL)
     return [[cut_url(cell, room) if "://" in cell else cell for cell in row] for row in rows]
 

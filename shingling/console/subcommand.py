@@ -113,8 +113,10 @@ class Subcommand:
         except MemoryError:
             problem = "there is not enough memory"
         except OSError as error:
-            what = error.strerror or str(error) or type(error).__name__
-            problem = what if error.filename is None else f"{os.fsdecode(error.filename)}: {what}"
+            reason = error.strerror or str(error) or type(error).__name__
+            problem = (
+                reason if error.filename is None else f"{os.fsdecode(error.filename)}: {reason}"
+            )
         print_lines(message_line(f"scrapy dedup {self.name}: {problem}"), error=True)
         return FAILED
 

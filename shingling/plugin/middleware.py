@@ -100,10 +100,10 @@ class SourceMiddleware(BaseSpiderMiddleware):
 
     async def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
         """Pass on what `Spider.start()` yields, until the spider is being closed."""
-        async for one in super().process_start(start):
+        async for output in super().process_start(start):
             if self.is_closing:
                 return
-            yield one
+            yield output
 
     def process_spider_output(
         self,
@@ -114,8 +114,8 @@ class SourceMiddleware(BaseSpiderMiddleware):
         """Pass on what a callback yields, and note the items."""
         held = _Held(self, response)
         try:
-            for one in result:
-                yield from held.put(one)
+            for output in result:
+                yield from held.put(output)
         except Exception:
             yield from held.rest()
             raise
@@ -130,8 +130,8 @@ class SourceMiddleware(BaseSpiderMiddleware):
         """Pass on what an asynchronous callback yields, and note the items."""
         held = _Held(self, response)
         try:
-            async for one in result:
-                for passed in held.put(one):
+            async for output in result:
+                for passed in held.put(output):
                     yield passed
         except Exception:
             for passed in held.rest():
@@ -152,14 +152,14 @@ class SourceMiddleware(BaseSpiderMiddleware):
     def take(self, item: Any) -> Source | None:
         """Source of an item, which is then forgotten; None if it is not known."""
         for response, noted in self._items.items():
-            for place, (one, is_only_item) in enumerate(noted):
-                if one is item:
+            for place, (waiting, is_only_item) in enumerate(noted):
+                if waiting is item:
                     del noted[place]
                     if not noted:
                         del self._items[response]
                     return self._source(response, is_only_item=is_only_item)
-        for place, one in enumerate(self._without_response):
-            if one is item:
+        for place, waiting in enumerate(self._without_response):
+            if waiting is item:
                 del self._without_response[place]
                 return Source(None, is_only_item=True)
         return None
@@ -185,12 +185,12 @@ class _Held:
         self._items: list[Any] = []
         self._several = False
 
-    def put(self, one: Any) -> Iterator[Any]:
+    def put(self, output: Any) -> Iterator[Any]:
         """Yield what can go on, now that the callback has yielded this."""
-        if one is None or isinstance(one, Request) or self._response is None:
-            yield one
+        if output is None or isinstance(output, Request) or self._response is None:
+            yield output
             return
-        self._items.append(one)
+        self._items.append(output)
         if len(self._items) > 1 or self._several:
             self._several = True
             yield from self.rest()

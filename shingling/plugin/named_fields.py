@@ -51,7 +51,7 @@ class NamedFields:
         """Look at the names of an item's fields."""
         self._items += 1
         self._last = names
-        self._missing = [one for one in self._missing if set(one[1]).isdisjoint(names)]
+        self._missing = [field for field in self._missing if set(field[1]).isdisjoint(names)]
         if self._items == _ENOUGH:
             self.tell("DEDUP_FIELDS")
 

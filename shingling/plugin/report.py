@@ -64,13 +64,13 @@ def describe_duplicate(verdict: Verdict) -> str:
     """Say of what a document is a duplicate: never what is in it."""
     if verdict.reason == Reason.REPEATED:
         return "it was met before in this crawl, with the same text and data"
-    what = "piece" if verdict.reason == Reason.PIECE else "duplicate"
+    kind = "piece" if verdict.reason == Reason.PIECE else "duplicate"
     if verdict.resemblance is None:
-        return f"{what} of {verdict.original}"
+        return f"{kind} of {verdict.original}"
     measured = f"resemblance {verdict.resemblance:.2f}"
-    if what == "piece":
+    if kind == "piece":
         measured = f"containment {verdict.containment or 0.0:.2f}, {measured}"
-    return f"{what} of {verdict.original} ({measured})"
+    return f"{kind} of {verdict.original} ({measured})"
 
 
 class Report:
@@ -182,8 +182,8 @@ class Report:
             if reason == Reason.OTHER_FIELDS:
                 self._fields.update(verdict.fields)
             elif verdict.own_text and not self._first_kept:
-                said = _said(verdict.own_text, verdict.original or "")
-                self._first_kept = f", such as {url[:_MAX_URL]}: {said}"
+                difference = _said(verdict.own_text, verdict.original or "")
+                self._first_kept = f", such as {url[:_MAX_URL]}: {difference}"
             return
         self._items[verdict.status] += 1
         if verdict.status == "changed" and verdict.previous is None:

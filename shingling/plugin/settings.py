@@ -152,11 +152,13 @@ class DedupSettings:
             if isinstance(name, str) and name.startswith("DEDUP_") and name not in known:
                 raise SettingsError(_unknown(name, known))
         own = {
-            _ATTRIBUTES.get(name, name.removeprefix("DEDUP_").lower()): _read(name, settings, one)
-            for name, one in SETTINGS.items()
+            _ATTRIBUTES.get(name, name.removeprefix("DEDUP_").lower()): _read(
+                name, settings, setting
+            )
+            for name, setting in SETTINGS.items()
         }
-        rules = Rules(**{one.name: own.pop(one.name) for one in fields(Rules)})
-        rooms = {name: _read(name, settings, one) for name, one in of_rooms.items()}
+        rules = Rules(**{rule.name: own.pop(rule.name) for rule in fields(Rules)})
+        rooms = {name: _read(name, settings, setting) for name, setting in of_rooms.items()}
         made = cls(**own, rules=rules, of_rooms=rooms)
         if not made.enabled and crawl:
             return made
@@ -176,7 +178,7 @@ class DedupSettings:
 
 def settings_of_rooms() -> dict[str, Setting]:
     """Every setting of a room, as `SETTINGS` has those of the core."""
-    return {name: one for settings in hooks("settings") for name, one in settings().items()}
+    return {name: setting for settings in hooks("settings") for name, setting in settings().items()}
 
 
 def _read(name: str, settings: BaseSettings, setting: Setting) -> Any:
@@ -345,10 +347,10 @@ def number(high: float, unit: str = "", *, with_zero: bool = False) -> Accepted:
     def read(value: Any) -> float:
         if isinstance(value, (bool, bytes)):
             raise TypeError
-        found = float(value)
-        if not (0 < found <= high or (with_zero and found == 0)):
+        given = float(value)
+        if not (0 < given <= high or (with_zero and given == 0)):
             raise ValueError
-        return found
+        return given
 
     accepted = f"from 0 to {high:,}" if with_zero else f"above 0, at most {high:,}"
     return f"a number{unit} {accepted}", read
@@ -360,10 +362,10 @@ def whole_number(low: int, high: int, unit: str = "") -> Accepted:
     def read(value: Any) -> int:
         if isinstance(value, bool):
             raise TypeError
-        found = int(value) if isinstance(value, str) else operator.index(value)
-        if not low <= found <= high:
+        given = int(value) if isinstance(value, str) else operator.index(value)
+        if not low <= given <= high:
             raise ValueError
-        return found
+        return given
 
     return f"a whole number{unit}, {low} to {high:,}", read
 
@@ -446,7 +448,8 @@ def scheme_dict(value: Any) -> dict[str, Any]:
     if not isinstance(parameters, Mapping):
         raise TypeError
     chosen = {
-        name: dict(one) if isinstance(one, Mapping) else one for name, one in parameters.items()
+        name: dict(parameter) if isinstance(parameter, Mapping) else parameter
+        for name, parameter in parameters.items()
     }
     if "shingle_size" in chosen:
         raise SettingsError("shingle_size is set by DEDUP_SHINGLE_SIZE")

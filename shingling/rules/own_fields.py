@@ -72,7 +72,7 @@ class OwnFields(dict[str, Digest]):
     def as_document(self, texts: Collection[str]) -> OwnFields:
         """Fields of a document: without its texts, given by the names of their fields."""
         texts = {*map(short_name, texts)}
-        kept = {name: one for name, one in self.items() if name not in texts}
+        kept = {name: digest for name, digest in self.items() if name not in texts}
         return OwnFields(kept, is_document=True)
 
     @cached_property
@@ -203,7 +203,7 @@ def _are_equal(name: str, mine: OwnFields, theirs: OwnFields) -> bool:
 
 
 def _is_title(name: str, *fields: OwnFields) -> bool:
-    return any(name in one and one[name].is_title for one in fields)
+    return any(name in own and own[name].is_title for own in fields)
 
 
 def encoded(said: str) -> bytes:

@@ -83,7 +83,7 @@ class Rules:
             object.__setattr__(self, "fields", _names("fields", self.fields))
         object.__setattr__(self, "ignore_fields", _names("ignore_fields", self.ignore_fields))
         sites = _names("prefer_sites", self.prefer_sites)
-        are_hosts = all(one == one.lower().removeprefix("www.") for one in sites)
+        are_hosts = all(site == site.lower().removeprefix("www.") for site in sites)
         are_hosts = are_hosts and _NOT_IN_HOSTS.isdisjoint("".join(sites))
         _require(are_hosts, "prefer_sites", sites, "hosts such as example.com, without www.")
         object.__setattr__(self, "prefer_sites", sites)

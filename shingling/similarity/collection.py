@@ -69,10 +69,10 @@ class Collection:
     def __init__(self, documents: Sequence[Document], weighting: Weighting) -> None:
         self._weighting = weighting
         self._documents = documents
-        self._words = np.array([one.words for one in documents], np.float64)
-        self._sizes = np.array([len(one.shingles) for one in documents], np.float64)
-        shingles = [one.shingles for one in documents]
-        self._shared = _Postings(shingles, [np.ones(len(one)) for one in shingles])
+        self._words = np.array([document.words for document in documents], np.float64)
+        self._sizes = np.array([len(document.shingles) for document in documents], np.float64)
+        shingles = [document.shingles for document in documents]
+        self._shared = _Postings(shingles, [np.ones(len(document)) for document in shingles])
 
     def rows(self, measure: str) -> Iterator[Floats]:
         """Yield the measures of each document with all: float64[n], its own place included."""
@@ -87,15 +87,18 @@ class Collection:
     def _cosines(self) -> Iterator[Floats]:
         documents, weighting = self._documents, self._weighting
         frequencies = weighting.frequencies or DocumentFrequencies.of_documents(
-            one.features for one in documents
+            document.features for document in documents
         )
-        weights = [weighting.weigh(one.features, one.counts, frequencies) for one in documents]
+        weights = [
+            weighting.weigh(document.features, document.counts, frequencies)
+            for document in documents
+        ]
         lengths = [float(np.sqrt((values**2).sum())) for values in weights]
         scaled = [
             values / length if length else values
             for values, length in zip(weights, lengths, strict=True)
         ]
-        postings = _Postings([one.features for one in documents], scaled)
+        postings = _Postings([document.features for document in documents], scaled)
         for place in range(len(documents)):
             yield np.minimum(postings.row(place), 1.0)
 

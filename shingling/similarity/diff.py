@@ -68,7 +68,7 @@ def written_words(text: str) -> list[str]:
 
 def _sentences(text: str) -> list[str]:
     """Sentences of a text, each with the marks and blanks after it, in linear time."""
-    ends = [found.end() for found in _SENTENCE_END.finditer(text)]
+    ends = [match.end() for match in _SENTENCE_END.finditer(text)]
     return [text[start:end] for start, end in pairwise([0, *ends, len(text)])]
 
 

@@ -138,16 +138,18 @@ class MatchRule(NamedTuple):
         Returns:
             Its place and its measure; None if none is alike enough.
         """
-        found: tuple[int, _M] | None = None
+        chosen: tuple[int, _M] | None = None
         for place, estimate in ranked:
-            if found is not None and (any_of_them or estimate + self.margin < found[1].resemblance):
+            if chosen is not None and (
+                any_of_them or estimate + self.margin < chosen[1].resemblance
+            ):
                 break
             own = measure(place)
             if own is None or own.resemblance < self.min_resemblance:
                 continue
-            if found is None or (own.resemblance, -ages[place]) > (
-                found[1].resemblance,
-                -ages[found[0]],
+            if chosen is None or (own.resemblance, -ages[place]) > (
+                chosen[1].resemblance,
+                -ages[chosen[0]],
             ):
-                found = place, own
-        return found
+                chosen = place, own
+        return chosen

@@ -85,15 +85,15 @@ def own_passage(
     if not differing:
         return None
     first = OwnPassage(_cut(differing[0]), "", counts=True)
-    found: OwnPassage | None = first
+    passage: OwnPassage | None = first
     mine = _around_differences(lines, others)
     # What differs is mostly said in the lines that differ, and these are few.
     for theirs in (_around_differences(others, lines), others):
-        if found is None or not found.counts:
+        if passage is None or not passage.counts:
             break
         if sum(map(len, mine)) + sum(map(len, theirs)) <= _MAX_CHARACTERS:
-            found = _Comparison(mine, theirs).passage(min_words)
-    return (found or first)._replace(counts=True) if strict else found
+            passage = _Comparison(mine, theirs).passage(min_words)
+    return (passage or first)._replace(counts=True) if strict else passage
 
 
 def own_lines(lines: Sequence[str], others: Sequence[str], *, folded: bool = True) -> list[str]:
@@ -105,11 +105,11 @@ def own_lines(lines: Sequence[str], others: Sequence[str], *, folded: bool = Tru
         folded: whether case, white space and forms of letters do not count.
     """
     known = {*others}
-    found = [line for line in lines if line not in known and not line.endswith(LINK_MARK)]
-    if found and folded:
+    differing = [line for line in lines if line not in known and not line.endswith(LINK_MARK)]
+    if differing and folded:
         known = {*map(_folded, others)}
-        found = [line for line in found if _folded(line) not in known]
-    return found
+        differing = [line for line in differing if _folded(line) not in known]
+    return differing
 
 
 def _around_differences(lines: Sequence[str], others: Sequence[str]) -> list[str]:
@@ -209,15 +209,15 @@ def _words_of(line: str) -> list[str]:
         return canonical_words(folded)
     numbers: list[str] = []
 
-    def stand_in(found: re.Match[str]) -> str:
-        if found[1] is None:
-            return found[0]
-        numbers.append(_NUMBER_SIGN + "".join(found[1].split()))
+    def stand_in(match: re.Match[str]) -> str:
+        if match[1] is None:
+            return match[0]
+        numbers.append(_NUMBER_SIGN + "".join(match[1].split()))
         return f" {_STAND_IN} "
 
     masked = _NAME_OR_NUMBER.sub(stand_in, folded.replace(_STAND_IN, " "))
-    found = iter(numbers)
-    return [next(found) if word == _STAND_IN else word for word in canonical_words(masked)]
+    next_number = iter(numbers)
+    return [next(next_number) if word == _STAND_IN else word for word in canonical_words(masked)]
 
 
 def _sorted(words: Sequence[str]) -> tuple[list[str], Counter[str]]:

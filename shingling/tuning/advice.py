@@ -40,14 +40,14 @@ def advise(present: float, other: float, right: int, reviewed: int, total: int) 
             f" {min(total, _FEWEST)} first.",
         )
     take = other if 2 * right > reviewed else present
-    found = (
+    counts = (
         f"of the {total:,} changes, {reviewed:,} are reviewed, {right:,} as {other:g} decides and"
         f" {reviewed - right:,} as {present:g} does"
     )
     if reviewed == total:
-        return Advice(take, f"{found}.")
+        return Advice(take, f"{counts}.")
     share = Proportion.of(right, reviewed)
     interval = f"{share.low:.0%} to {share.high:.0%} of all are right, with 95 % confidence"
     if share.low > 0.5 or share.high < 0.5:
-        return Advice(take, f"{found}: {interval}.")
-    return Advice(None, f"{found}, which is too few to tell: {interval}.")
+        return Advice(take, f"{counts}: {interval}.")
+    return Advice(None, f"{counts}, which is too few to tell: {interval}.")

@@ -114,7 +114,7 @@ def reviewed_pairs(store: Store) -> list[LabelledPair]:
     @cache
     def text_of(url: str) -> str:
         split = map(store.split_text, store.find(url))
-        return next((one.compared for one in split if one is not None), "")
+        return next((part.compared for part in split if part is not None), "")
 
     pairs = []
     for review in store.admin.reviews()[:MAX_REVIEWS_READ]:

@@ -170,15 +170,15 @@ def tune_on(
     )
 
 
-def _is_better(one: Result, other: Result, same: Flags) -> bool:
+def _is_better(result: Result, other: Result, same: Flags) -> bool:
     """Whether a result is better by 0.02 of F1, and not by chance.
 
     By the test of McNemar (1947), exactly: of the pairs that only one of them decides rightly,
     more than half are decided so by the first one, at the lower end of the interval.
     """
-    gained = int(((one.decided == same) & (other.decided != same)).sum())
-    differing = int((one.decided != other.decided).sum())
-    gain = one.quality.f1 - other.quality.f1
+    gained = int(((result.decided == same) & (other.decided != same)).sum())
+    differing = int((result.decided != other.decided).sum())
+    gain = result.quality.f1 - other.quality.f1
     return gain > _MIN_F1_GAIN and Proportion.of(gained, differing).low > 0.5
 
 

@@ -113,14 +113,14 @@ def _print_index(options: CommandOptions, index: IndexShape, rules: Rules) -> in
 
     shown: dict[str, Any] = index._asdict()
     if index.indexed != "minima":
-        found = f"all pairs within {MAX_SIMHASH_DISTANCE} bits"
+        pairs = f"all pairs within {MAX_SIMHASH_DISTANCE} bits"
     elif rules.least_resemblance is None:
-        found = "all pairs with an equal megashingle"
+        pairs = "all pairs with an equal megashingle"
     else:
         recall = Banding(index.bands, index.rows).recall(rules.least_resemblance)
-        found = f"{recall:.1%} of the pairs at {rules.threshold:g}"
+        pairs = f"{recall:.1%} of the pairs at {rules.threshold:g}"
         shown["recall"] = round(recall, 4)
-    return print_result(options, shown, f"{index}, which find {found}")
+    return print_result(options, shown, f"{index}, which find {pairs}")
 
 
 def _print_changes(

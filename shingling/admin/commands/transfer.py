@@ -39,13 +39,13 @@ def _export(options: CommandOptions) -> int:
 
     with open_session(options) as session:
         records = closing(export(session, with_texts=not options.no_text))
-        with records as found, output(options.file, force=options.force) as file:
-            header = next(found)
+        with records as opened, output(options.file, force=options.force) as file:
+            header = next(opened)
             pages = header.fields["pages"]
             # A bar would be among the lines if both go to one terminal.
             shown = options.file != "-" or not sys.stdout.isatty()
             with progress_bar("pages", shown=shown) as show:
-                write_records(_watched(chain([header], found), "export", pages, show), file)
+                write_records(_watched(chain([header], opened), "export", pages, show), file)
         damaged = session.database.damage.number
     if damaged:
         print_lines(f"{counted(damaged, 'row')} left out: {REPAIR}", error=True)
@@ -179,12 +179,12 @@ def _print_counts(options: CommandOptions, imported: Imported) -> int:
                 **{status: counts[status] for status in STATUSES},
                 "shares": {status: round(share, 4) for status, share in shares.items()},
                 "wrong": bad,
-                "problems": [{"where": at, "problem": what} for at, what in problems],
+                "problems": [{"where": at, "problem": problem} for at, problem in problems],
             }
         )
     else:
-        for at, what in problems:
-            print_lines(f"{at}: {what}", error=True)
+        for at, problem in problems:
+            print_lines(f"{at}: {problem}", error=True)
         if bad > len(problems):
             print_lines(f"… and {bad - len(problems):,} more", error=True)
         by_status = [

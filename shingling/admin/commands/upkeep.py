@@ -64,12 +64,12 @@ def _review(options: CommandOptions) -> int:
             note=options.note,
             rules=rules_for(session, options),
         )
-        found = {url: store.find(url) for url in (a, b)}
-    pages = [page for stored in found.values() for page in stored]
+        stored_pages = {url: store.find(url) for url in (a, b)}
+    pages = [page for stored in stored_pages.values() for page in stored]
     if options.json:
         print_json([page.as_dict() for page in pages])
     else:
-        for url, stored in found.items():
+        for url, stored in stored_pages.items():
             if not stored:
                 print_lines(f"{url} is not stored yet; the review applies once it is")
         for page in pages:
@@ -169,23 +169,23 @@ def _check(options: CommandOptions) -> int:
     from shingling.admin.check import KINDS
 
     with open_store(options) as store, progress_bar("examined") as show:
-        found = store.admin.check(lambda phase, done: show(phase, done, None))
+        findings = store.admin.check(lambda phase, done: show(phase, done, None))
     if options.json:
-        print_json(found.as_dict())
-    elif found.is_sound:
-        print_lines(f"{counted(found.pages, 'page')}: no damage")
+        print_json(findings.as_dict())
+    elif findings.is_sound:
+        print_lines(f"{counted(findings.pages, 'page')}: no damage")
     else:
         print_table(
             ["damaged", "what"],
-            [(f"{found.found[kind]:,}", KINDS[kind]) for kind in KINDS if found.found[kind]],
+            [(f"{findings.found[kind]:,}", KINDS[kind]) for kind in KINDS if findings.found[kind]],
         )
-        for kind, names in found.examples.items():
+        for kind, names in findings.examples.items():
             for name in names:
                 print_lines(f"{kind}: {name}")
-            if found.found[kind] > len(names):
-                print_lines(f"{kind}: … and {found.found[kind] - len(names):,} more")
+            if findings.found[kind] > len(names):
+                print_lines(f"{kind}: … and {findings.found[kind] - len(names):,} more")
         print_lines(REPAIR)
-    return FOUND if found.is_sound else NOT_FOUND
+    return FOUND if findings.is_sound else NOT_FOUND
 
 
 COMMANDS = (

@@ -80,7 +80,7 @@ def _compare(options: CommandOptions) -> int:
     if options.df != "documents":
         from shingling.cli.comparing import frequencies_of
 
-        features = [weighting.hashes(scheme.canonical.words(one.split.whole)) for one in (a, b)]
+        features = [weighting.hashes(scheme.canonical.words(side.split.whole)) for side in (a, b)]
         chosen = replace(weighting, frequencies=frequencies_of(features, weighting, options))
     comparison = compare(a.split.whole, b.split.whole, scheme, chosen)
     changes = word_diff(a.split.whole, b.split.whole) if options.diff else []
@@ -121,7 +121,7 @@ def _compare_checksums(a: _Compared, b: _Compared, scheme: Scheme, options: Comm
     """Print what two lists of checksums have in common; with --json the lists as well."""
     from shingling.similarity.classic import classic_overlap, shingles
 
-    words = [scheme.canonical.words(one.split.whole) for one in (a, b)]
+    words = [scheme.canonical.words(side.split.whole) for side in (a, b)]
     size, step = scheme.shingle_size, options.step or 1
     measures = classic_overlap(words[0], words[1], size, step, options.hash)._asdict()
     if options.json:
@@ -199,9 +199,9 @@ def _fields(a: _Compared, b: _Compared) -> dict[str, Any]:
 
 
 def _print_fields(a: _Compared, b: _Compared) -> None:
-    for name, one in (("A", a), ("B", b)):
-        if one.field:
-            print_lines(f"{name} is the field {one.field!r} of a JSON object.")
+    for name, side in (("A", a), ("B", b)):
+        if side.field:
+            print_lines(f"{name} is the field {side.field!r} of a JSON object.")
 
 
 def _cell(name: str, value: float | bool | None) -> str:

@@ -101,7 +101,9 @@ def _print_runs(runs: list[RunRecord]) -> None:
                 run.spider,
                 f"{run.started:%Y-%m-%d %H:%M:%S}",
                 run.state,
-                ", ".join(f"{run.counts[one]} {one}" for one in STATUSES if one in run.counts),
+                ", ".join(
+                    f"{run.counts[status]} {status}" for status in STATUSES if status in run.counts
+                ),
             )
             for run in runs
         ],
@@ -132,7 +134,7 @@ def _list(options: CommandOptions) -> int:
     from shingling.store.model import StoredPage
 
     with open_store(options) as store:
-        found = list(
+        pages = list(
             store.pages(
                 status=options.status,
                 reason=options.reason,
@@ -145,23 +147,23 @@ def _list(options: CommandOptions) -> int:
                 limit=options.limit + 1,
             )
         )
-    return print_found(found, options, StoredPage.as_dict, print_pages, "no such pages are stored")
+    return print_found(pages, options, StoredPage.as_dict, print_pages, "no such pages are stored")
 
 
 def _show(options: CommandOptions) -> int:
     with open_store(options) as store:
-        found = store.find_pasted(options.url)
+        pages = store.find_pasted(options.url)
         if options.json:
-            print_json([_page_as_dict(page, options, store) for page in found])
+            print_json([_page_as_dict(page, options, store) for page in pages])
         else:
-            for page in found:
+            for page in pages:
                 _print_page(page, options, store)
-    if not found and not options.json:
+    if not pages and not options.json:
         print_lines(
             f"{options.url} is not stored: no run has met it, it had no text to compare, or it was"
             " forgotten"
         )
-    return FOUND if found else NOT_FOUND
+    return FOUND if pages else NOT_FOUND
 
 
 def _columns(page: StoredPage, split: SplitText | None) -> dict[str, Any]:
@@ -171,9 +173,11 @@ def _columns(page: StoredPage, split: SplitText | None) -> dict[str, Any]:
 
 def _page_as_dict(page: StoredPage, options: CommandOptions, store: Store) -> dict[str, Any]:
     split = store.split_text(page)
-    duplicates = [one.as_dict() for one in store.duplicates(page)]
-    said = [{**one, "started": one["started"].isoformat()} for one in store.verdicts(page)]
-    shown = {"duplicates": duplicates, "verdicts": said, **_columns(page, split)}
+    duplicates = [other.as_dict() for other in store.duplicates(page)]
+    verdicts = [
+        {**other, "started": other["started"].isoformat()} for other in store.verdicts(page)
+    ]
+    shown = {"duplicates": duplicates, "verdicts": verdicts, **_columns(page, split)}
     if page.status == "skipped":
         from shingling.store.decided import rounded_measures
 
@@ -220,9 +224,11 @@ def _print_page(page: StoredPage, options: CommandOptions, store: Store) -> None
         if value not in (None, "")
     ]
     print_table(["", ""], rows, header=False)
-    if said := store.verdicts(page):
+    if verdicts := store.verdicts(page):
         print_lines("")
-        print_table(_SAID, [[_cell(name, one[name] or "") for name in _SAID] for one in said])
+        print_table(
+            _SAID, [[_cell(name, verdict[name] or "") for name in _SAID] for verdict in verdicts]
+        )
     if duplicates := store.duplicates(page):
         print_lines("")
         print_pages(duplicates)
@@ -231,8 +237,8 @@ def _print_page(page: StoredPage, options: CommandOptions, store: Store) -> None
         print_lines("", "Compared text, of the item or by the extractor from its page:")
         print_lines(*map(str.strip, text.splitlines()))
     if explained := _explained(page, split, options, store):
-        what = "its original" if page.original else "the page that it would follow"
-        print_lines("", f"Beside {what} (B), {page.original or page.compared_with}:")
+        other = "its original" if page.original else "the page that it would follow"
+        print_lines("", f"Beside {other} (B), {page.original or page.compared_with}:")
         explained.print_decision()
         explained.print_texts(store.scheme)
 
@@ -250,8 +256,8 @@ def _groups(options: CommandOptions) -> int:
     from shingling.store.model import Group
 
     with open_store(options) as store:
-        found = list(store.groups(options.limit + 1, site=options.site))
-    return print_found(found, options, Group.as_dict, _print_groups, "no duplicates are stored")
+        groups = list(store.groups(options.limit + 1, site=options.site))
+    return print_found(groups, options, Group.as_dict, _print_groups, "no duplicates are stored")
 
 
 def _print_groups(groups: Iterable[Group]) -> None:

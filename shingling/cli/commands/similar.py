@@ -44,23 +44,25 @@ def _similar(options: CommandOptions) -> int:
             raise UsageError(f"--distance takes 0 to {bits} bits")
         text, page = _text(options.what, store)
         if measure is None:
-            found = _found_by_signature(text, page, store, threshold, options)
+            matches = _found_by_signature(text, page, store, threshold, options)
         elif text is None:
             raise ShinglingError(f"{options.what}: its text is not stored (DEDUP_STORE_TEXT)")
         else:
             least = 0.0 if is_uniqueness else threshold
-            found, uniqueness = store.measure(text, measure, least, options.limit + 1, without=page)
+            matches, uniqueness = store.measure(
+                text, measure, least, options.limit + 1, without=page
+            )
     if is_uniqueness:
-        return _print_uniqueness(found, uniqueness, threshold, options)
+        return _print_uniqueness(matches, uniqueness, threshold, options)
     if distance is None:
         nothing = f"no stored page has a {measure or 'resemblance'} of {threshold:g} or more"
     else:
         nothing = f"no stored page has a SimHash within {distance} bits"
     return print_found(
-        found,
+        matches,
         options,
         lambda match: _as_json(match, measure),
-        lambda matches: _print_matches(matches, measure if distance is None else "distance"),
+        lambda shown: _print_matches(shown, measure if distance is None else "distance"),
         nothing,
     )
 
@@ -79,26 +81,26 @@ def _found_by_signature(
         raise ShinglingError(f"{options.what}: a text without words")
     number = options.limit + 2  # the page itself may be among them
     if options.distance is None:
-        found = store.similar(signature, threshold, number, text=text)
+        matches = store.similar(signature, threshold, number, text=text)
     else:
-        found = store.within(signature, options.distance, number, text=text)
-    return [match for match in found if page is None or match.page.url != page.url]
+        matches = store.within(signature, options.distance, number, text=text)
+    return [match for match in matches if page is None or match.page.url != page.url]
 
 
 def _print_uniqueness(
-    found: Sequence[Match], uniqueness: float, threshold: float, options: CommandOptions
+    matches: Sequence[Match], uniqueness: float, threshold: float, options: CommandOptions
 ) -> int:
     """Print how unique a page is; the exit status is FOUND for one that is not."""
-    is_unique, matches = uniqueness >= threshold, found[: options.limit]
+    is_unique, shown = uniqueness >= threshold, matches[: options.limit]
     if options.json:
-        shared = [_as_json(match, "shared") for match in matches]
+        shared = [_as_json(match, "shared") for match in shown]
         print_json({UNIQUENESS: uniqueness, "unique": is_unique, "shared_with": shared})
     else:
         verdict = "unique" if is_unique else "not unique"
         print_lines(f"uniqueness {uniqueness:.3f}: {verdict} (from {threshold:g})")
-        if matches:
-            _print_matches(matches, "shared")
-    print_more(found, options)
+        if shown:
+            _print_matches(shown, "shared")
+    print_more(matches, options)
     return NOT_FOUND if is_unique else FOUND
 
 

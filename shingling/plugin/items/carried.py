@@ -69,7 +69,7 @@ class Carried:
         try:
             carried = [*_objects_of(request)]
             made = _made_of_response(crawler, request) if crawler and carried else ()
-            for _, value in (one for one in carried if one[0] not in made):
+            for _, value in (argument for argument in carried if argument[0] not in made):
                 of_value = _values_of(value)
                 if of_value is None:
                     return cls(None)
@@ -110,7 +110,7 @@ def _is_plain(value: Any) -> bool:
     if isinstance(value, _PLAIN):
         return True
     return type(value) in _LISTS and all(
-        isinstance(one, _PLAIN) for one in islice(value, _MAX_VALUES)
+        isinstance(part, _PLAIN) for part in islice(value, _MAX_VALUES)
     )
 
 
@@ -119,22 +119,22 @@ def _values_of(value: Any) -> set[str | int] | None:
 
     None if it has more than are looked at, or is a piece of a page.
     """
-    found: set[str | int] = set()
+    values: set[str | int] = set()
     left = [value]
     for _ in range(_MAX_VALUES):
         if not left:
-            return found
-        one = left.pop()
-        if isinstance(one, _PAGES):
+            return values
+        part = left.pop()
+        if isinstance(part, _PAGES):
             return None
-        if isinstance(one, _PLAIN):
-            if one and one is not True:  # an empty one, zero, True and False tell nothing
-                found.add(str(one)[:_MAX_CHARS].strip())
-        elif isinstance(one, _LISTS):
-            left += islice(one, _MAX_VALUES)
-        elif id(one) not in found:
-            found.add(id(one))
-            left += islice(_fields_of(one), _MAX_VALUES)
+        if isinstance(part, _PLAIN):
+            if part and part is not True:  # an empty one, zero, True and False tell nothing
+                values.add(str(part)[:_MAX_CHARS].strip())
+        elif isinstance(part, _LISTS):
+            left += islice(part, _MAX_VALUES)
+        elif id(part) not in values:
+            values.add(id(part))
+            left += islice(_fields_of(part), _MAX_VALUES)
     return None
 
 

@@ -165,7 +165,7 @@ def text_fields(strings: Mapping[str, str], main_text: str, scheme: Scheme) -> l
         main_text: of the page.
         scheme: of the shingles that are counted.
     """
-    long_enough = [name for name, one in strings.items() if 3 * len(one) > len(main_text)]
+    long_enough = [name for name, string in strings.items() if 3 * len(string) > len(main_text)]
     if not long_enough:
         return []
     wanted, names = fingerprint_set(main_text, scheme), []
@@ -206,7 +206,9 @@ def _of_response(
             return replace(own, url=None, source=response.url)
         urls_before.add(url)
         return replace(own, url=url, source=response.url)
-    has_its_url = url is not None and any(is_same_page(url, one) for one in _urls_of(response))
+    has_its_url = url is not None and any(
+        is_same_page(url, of_response) for of_response in _urls_of(response)
+    )
     if not has_its_url and source.carried is not None and source.carried.has_begun(item):
         return Reason.URL_MISMATCH
     if not source.is_only_item:
@@ -236,8 +238,8 @@ def _title(value: Any) -> str | None:
 
 def _first(read: Callable[[Any], Any], adapter: ItemAdapter, names: Iterable[str]) -> Any:
     """Read the first of some fields that is not empty."""
-    found = (read(adapter.get(name)) for name in names)
-    return next((one for one in found if one is not None), None)
+    values = (read(adapter.get(name)) for name in names)
+    return next((value for value in values if value is not None), None)
 
 
 def _text(value: Any) -> str | None:

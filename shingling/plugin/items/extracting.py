@@ -201,8 +201,8 @@ class DocumentExtractor:
         fetched = fetched_for(document, response, self._settings.max_bytes)
         if isinstance(fetched, Reason):
             if fetched == Reason.NOT_MODIFIED:  # the store has what the server would send
-                found = partial(page_by_url, url=url, scope=self._scope(url))
-                page = await self._store.run(found)
+                read_page = partial(page_by_url, url=url, scope=self._scope(url))
+                page = await self._store.run(read_page)
                 if page is not None and page.signature is not None:
                     return _extraction_of(page), None
             return Extraction(reason=fetched), None
