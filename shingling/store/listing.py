@@ -150,12 +150,12 @@ def list_pages(
     total, ends = 0, time.monotonic() + _SECONDS
     while top > 1 and time.monotonic() < ends:
         low = max(top - _IDS_AT_ONCE, 1)
-        found = connection.scalars(part, {**values, "low": low, "top": top}).all()
-        ids += found[: skip + limit + 1 - len(ids)]
-        total, top = total + len(found), low
+        matching = connection.scalars(part, {**values, "low": low, "top": top}).all()
+        ids += matching[: skip + limit + 1 - len(ids)]
+        total, top = total + len(matching), low
     ids = ids[skip:]
     shown = ids[:limit]
     following = shown[-1] if len(ids) > limit else top if top > 1 else None
     read = stored_pages(connection, shown)
-    found = [read[page_id] for page_id in shown if page_id in read]
-    return PageList(found, following, total - skip, top <= 1)
+    rows = [read[page_id] for page_id in shown if page_id in read]
+    return PageList(rows, following, total - skip, top <= 1)
