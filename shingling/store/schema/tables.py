@@ -303,7 +303,11 @@ def _marks(number: int) -> str:
 
 def fetch_rows(connection: Connection, statement: str, *values: Any) -> list[Any]:
     """Rows that a statement returns; otherwise as `execute`."""
-    return [*execute(connection, statement, *values).fetchall()]
+    cursor = execute(connection, statement, *values)
+    try:
+        return [*cursor.fetchall()]  # SQLite reads the rows only now
+    except connection.dialect.loaded_dbapi.Error as error:
+        raise database_error(connection, error) from error
 
 
 def execute(connection: Connection, statement: str, *values: Any) -> Any:
