@@ -109,13 +109,13 @@ class Traps:
     def _traps_of(self, url: str, found_on: str) -> dict[int, _Trap]:
         """Find the traps that a link may be in, by their keys; none if its page is no repeat."""
         shown, parts = self._repeats.get(hash(found_on)), split(url)
-        if shown is None or parts is None:
+        if shown is None:
             return {}
-        kind = hash((parts.host, kind_of(parts)))
-        return {
-            shown: self._traps.get(shown) or _Trap(),
-            kind: self._traps.get(kind) or _Trap(_CAUTION_WITH_KINDS),
-        }
+        traps = {shown: self._traps.get(shown) or _Trap()}
+        if parts is not None:
+            kind = hash((parts.host, kind_of(parts)))
+            traps[kind] = self._traps.get(kind) or _Trap(_CAUTION_WITH_KINDS)
+        return traps
 
     def _link(self, url: str) -> _Trap | None:
         """Note that a new page links to a URL; the trap in which it was skipped, if it was."""
