@@ -47,7 +47,7 @@ Accepted: TypeAlias = tuple[str, Callable[[Any], Any]]
 Setting: TypeAlias = tuple[Any, str, Callable[[Any], Any]]
 """Its default, and what it accepts."""
 
-FILLABLE = ("text", "markdown", "title", "language")
+FILLABLE = ("text", "compared_text", "markdown", "title", "language")
 """What an item's fields can be filled with."""
 
 _TRUE_VALUES, _FALSE_VALUES = ("1", "true", "yes", "on"), ("0", "false", "no", "off")

@@ -64,8 +64,9 @@ def test_kept_pages_are_asked_for_their_main_text_and_dropped_ones_never(
         ('"text": "Own."', FILL, "Own."),
         ('"heading": None', FILL, ""),
         ('"text": None', (*FILL, "-s", "DEDUP_EXTRACTOR=trafilatura"), article(0)[:50]),
+        ('"compared_text": None', ("-s", "DEDUP_FILL_FIELDS=compared_text"), article(0)[:50]),
     ],
-    ids=["not asked for", "a text of its own", "no such field", "trafilatura decides"],
+    ids=["not asked for", "a text of its own", "no such field", "trafilatura decides", "compared"],
 )
 def test_a_main_text_that_nobody_needs_is_not_made(
     project: Project, site: str, fields: str, settings: tuple[str, ...], text: str
@@ -73,9 +74,9 @@ def test_a_main_text_that_nobody_needs_is_not_made(
     project.write("shop/spiders/spider.py", SPIDER.replace('"text": None', fields))
     crawl = project.crawl(*arguments(site, "/0"), *settings)
     (item,) = crawl.items
-    found = item.get("text") or ""
-    assert (text in found, bool(found)) == (True, bool(text))
-    assert "footer" not in found
+    filled = item.get("text") or item.get("compared_text") or ""
+    assert (text in filled, bool(filled)) == (True, bool(text))
+    assert ("footer" in filled) == ("compared_text" in item)
     assert crawl.stat("dedup/main_texts") is None
 
 

@@ -228,6 +228,8 @@ class ItemDecider:
             if name in ("text", "markdown"):
                 extractor, _ = await self.checker.opened()
                 value = await extractor.main_text(name, document, response, extraction)
+            elif name == "compared_text":
+                value = extraction.text
             else:
                 value = getattr(extraction, name)
             self._put(item, name, value)
