@@ -347,6 +347,7 @@ class Deliveries:
             self._end(delivery, came_out=came_out)
 
     def _end(self, delivery: Delivery, *, came_out: bool) -> None:
+        self._lost.pop(delivery.url, None)  # this one has taken its place
         if not came_out:
             self._lost[delivery.url] = delivery
             if len(self._lost) > _MAX_LOST_URLS:
