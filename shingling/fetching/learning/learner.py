@@ -92,7 +92,7 @@ class UrlLearner:
         digest = blake2b(url.encode("utf-8", "replace"), digest_size=4, key=self._salt).digest()
         below = self._explore_below * max(1.0, _EXPLORED_AT_FIRST * skip.risk / self._risk)
         # Where ids are new at each request, the links of such pages would never end.
-        is_of_check = self._memory.checks.get(hash(found_on)) is not None
+        is_of_check = bool(self._memory.checks.get(hash(found_on)))
         explore = int.from_bytes(digest, "big") < below and not is_of_check
         skip = replace(skip, explore=explore)
         if counted:

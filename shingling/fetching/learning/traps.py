@@ -109,7 +109,7 @@ class Traps:
     def _traps_of(self, url: str, found_on: str) -> dict[int, _Trap]:
         """Find the traps that a link may be in, by their keys; none if its page is no repeat."""
         shown, parts = self._repeats.get(hash(found_on)), split(url)
-        if shown is None:
+        if not shown:  # as of a request that no page of its site has asked for
             return {}
         traps = {shown: self._traps.get(shown) or _Trap()}
         if parts is not None:
