@@ -16,8 +16,8 @@ the worst and the median one, pages lost (whoever linked to them) in the worst o
 and in a second one that begins with its rules; and how often the interval that `observe` gives does
 not hold the share of skipped requests that lost a page.
 
-    python -m benchmarks.fetches [--site wiki,shop] [--size N] [--seeds 1,2,3] [--orders N]
-        [--variant none,skip] [--data DIR]
+    python -m benchmarks.fetches [--site wiki,shop] [--size N | --quarter] [--seeds 1,2,3]
+        [--orders N] [--variant none,skip] [--data DIR]
 """
 
 from __future__ import annotations
@@ -44,7 +44,9 @@ if TYPE_CHECKING:
     Row = dict[str, Any]
 
 _CRAWLS = ("first", "second")  # of each order
-_SIZES = ("ARTICLES", "PAGES", "PRODUCTS", "THREADS", "TOPICS")  # attributes of sites
+# Attributes of sites; of hosts that have a range of sizes, both of its ends.
+_SIZES = ("ARTICLES", "PAGES", "PRODUCTS", "THREADS", "TOPICS")
+_RANGE = ("MIN_PAGES", "MAX_PAGES")
 
 
 def row(site: Site, variant: str, plain: Crawled, done: Crawled) -> Row:
@@ -129,6 +131,17 @@ def show_crawls(rows: Sequence[Row]) -> None:
     print(*targets(rows), sep="\n")
 
 
+def targets_of_orders(rows: Sequence[Row]) -> Iterator[Target]:
+    """Compare the rows of sites at a quarter of their size with what is to be reached."""
+    enough = [row for row in rows if row["first_median"] >= 0.7 and row["second_median"] >= 0.8]
+    share = len(enough) / len(rows)
+    yield Target("sites with 70% saved, and 80% by a second crawl", share, 0.8, at_least=True)
+    fall = max(row["first_median"] - row["second_median"] for row in rows)
+    yield Target("saved less by a second crawl", fall, 0.02)
+    lost = sum(row["first_lost"] + row["second_lost"] for row in rows)
+    yield Target("lost in the worst orders", lost, 0)
+
+
 def show_orders(rows: Sequence[Row], orders: int) -> None:
     """Print the table of crawls in memory."""
     columns = ["site", "seed", "requests", "could save"]
@@ -148,7 +161,9 @@ def main() -> None:
     known = {kind.name: kind for kind in SITES}
     parser = options_of(__doc__, data=True)
     parser.add_argument("--site", default=",".join(known), help="some of the sites, by name")
-    parser.add_argument("--size", type=int, help="articles, pages, products or threads of each")
+    size = parser.add_mutually_exclusive_group()
+    size.add_argument("--size", type=int, help="articles, pages, products or threads of each")
+    size.add_argument("--quarter", action="store_true", help="sites of a quarter of their size")
     parser.add_argument("--seeds", default="1,2,3")
     parser.add_argument("--orders", type=int, help="crawls in memory, in so many orders")
     parser.add_argument("--variant", default=",".join(VARIANTS))
@@ -156,13 +171,14 @@ def main() -> None:
     variants = chosen(parser, options.variant, VARIANTS)
     names = chosen(parser, options.site, known)
     data = data_folder(options.data).resolve()
+    for kind in map(known.__getitem__, names):
+        for attribute in filter(partial(hasattr, kind), _SIZES):
+            setattr(kind, attribute, options.size or getattr(kind, attribute))
+        for attribute in filter(partial(hasattr, kind), (*_SIZES, *_RANGE) * options.quarter):
+            setattr(kind, attribute, getattr(kind, attribute) // 4)
     rows: list[Row] = []
     for seed, name in product(map(int, options.seeds.split(",")), names):
-        kind = known[name]
-        if options.size:
-            for size in filter(partial(hasattr, kind), _SIZES):
-                setattr(kind, size, options.size)
-        site = kind(seed, data)
+        site = known[name](seed, data)
         with tempfile.TemporaryDirectory() as folder:
             for one in (
                 [replayed(site, options.orders)]
@@ -173,6 +189,8 @@ def main() -> None:
                 print(json.dumps(one), flush=True)
     if options.orders:
         show_orders(rows, options.orders)
+        if options.quarter:
+            print(*targets_of_orders(rows), sep="\n")
     else:
         show_crawls(rows)
 

@@ -11,6 +11,16 @@ if TYPE_CHECKING:
     from pathlib import Path
     from random import Random
 
+    from benchmarks.fetches.texts import Text
+
+
+def _chapters(site: Site, data: Path, number: int) -> dict[tuple[str, str, str], Text]:
+    """Choose some pages of the guide, in all architectures and languages; its index is one."""
+    texts = guide(data)
+    names = sorted({name for _, _, name in texts} - {"index.html"})
+    chosen = {"index.html", *site.dice("chapters").sample(names, min(number - 1, len(names)))}
+    return {key: text for key, text in texts.items() if key[2] in chosen}
+
 
 class Manual(Site):
     """Chapters of an installation guide.
@@ -24,10 +34,10 @@ class Manual(Site):
     host = "guide.example"
     start = f"http://{host}/doc/amd64/en/"
     ARCHITECTURES, LANGUAGES = ("amd64", "i386", "s390x"), ("en", "de", "ru", "ja")
-    RELATED = 4
+    PAGES, RELATED = 84, 4
 
     def _make(self, data: Path) -> None:
-        self._texts = guide(data)
+        self._texts = _chapters(self, data, self.PAGES)
         self._pages = {
             (arch, language): sorted(
                 page for a, b, page in self._texts if (a, b) == (arch, language)
@@ -125,11 +135,11 @@ class Languages(Site):
     start = f"http://{host}/docs/index.html"
     ENGLISH = ("amd64", "en")
     LANGUAGES = (*("en", "de", "fr", "ja", "ru", "es", "it", "nl", "sv", "el", "ko", "pt"), "zh_CN")
-    NOT_TRANSLATED = 0.35
+    PAGES, NOT_TRANSLATED = 84, 0.35
     THEMES = ("dark", "light")
 
     def _make(self, data: Path) -> None:
-        texts = guide(data)
+        texts = _chapters(self, data, self.PAGES)
         self._pages = sorted(
             page for arch, language, page in texts if (arch, language) == self.ENGLISH
         )
