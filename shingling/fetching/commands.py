@@ -104,8 +104,8 @@ def _print_patterns(options: CommandOptions, rules: Iterable[UrlRule]) -> int:
         print_json({"deny": patterns, "without_pattern": without})
     else:
         print_lines("deny = [", *(f"    {pattern!r}," for pattern in patterns), "]")
-        for one in without:
-            print_lines(f"no pattern for: {one}", error=True)
+        for rule in without:
+            print_lines(f"no pattern for: {rule}", error=True)
     return FOUND if patterns else NOT_FOUND
 
 
@@ -116,8 +116,8 @@ def _print_for_discarder(rules: Iterable[UrlRule]) -> int:
         folder = rule.site, rule.change, f"/{rule.node.split('/')[1]}"
         acts[folder] = acts.get(folder, True) and rule.active
     # Scrapy sorts parameters before it compares URLs.
-    acting = [one for one in acts if acts[one] and one[1] != "sort-parameters"]
-    written = [_for_discarder(*one) for one in acting if one[1].startswith("drop-parameter")]
+    acting = [rule for rule in acts if acts[rule] and rule[1] != "sort-parameters"]
+    written = [_for_discarder(*rule) for rule in acting if rule[1].startswith("drop-parameter")]
     print_json(written)
     if left_out := len(acting) - len(written):
         print_lines(f"{counted(left_out, 'rule')} of other kinds left out", error=True)

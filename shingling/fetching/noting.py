@@ -34,9 +34,9 @@ class NotingMiddleware(BaseSpiderMiddleware):
     ) -> Iterator[Any]:
         """Pass on what a callback yields, and note the page."""
         seen = Yielded(response, self._folders)
-        for one in result:
-            seen.add(one)
-            yield one
+        for output in result:
+            seen.add(output)
+            yield output
         self._end(seen)
 
     async def process_spider_output_async(
@@ -47,9 +47,9 @@ class NotingMiddleware(BaseSpiderMiddleware):
     ) -> AsyncIterator[Any]:
         """Pass on what an asynchronous callback yields, and note the page."""
         seen = Yielded(response, self._folders)
-        async for one in result:
-            seen.add(one)
-            yield one
+        async for output in result:
+            seen.add(output)
+            yield output
         self._end(seen)
 
     def _end(self, seen: Yielded) -> None:

@@ -170,14 +170,14 @@ class Yielded:
         self.links: dict[str, None] = {}
         self.items = 0
 
-    def add(self, one: Any) -> None:
+    def add(self, output: Any) -> None:
         """Take note of a request or an item."""
-        if not isinstance(one, Request):
-            self.items += one is not None
+        if not isinstance(output, Request):
+            self.items += output is not None
             return
         if self.response is not None and self._folders is not None:
-            mark(one, self.response, self._folders)
-        if len(self.links) >= MAX_LINKS or len(one.url) > _MAX_LINK_CHARS:
+            mark(output, self.response, self._folders)
+        if len(self.links) >= MAX_LINKS or len(output.url) > _MAX_LINK_CHARS:
             return
-        if one.url.startswith(("http://", "https://")):
-            self.links[one.url] = None
+        if output.url.startswith(("http://", "https://")):
+            self.links[output.url] = None

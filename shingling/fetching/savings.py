@@ -90,7 +90,7 @@ def outermost(rules: Iterable[UrlRule]) -> list[UrlRule]:
     def is_covered(rule: UrlRule) -> bool:
         return any((rule.site, rule.change, node) in acting for node in path_to(rule.node)[:-1])
 
-    return [one for one in ordered if one.saved or (one.active and not is_covered(one))]
+    return [rule for rule in ordered if rule.saved or (rule.active and not is_covered(rule))]
 
 
 class SiteSavings(NamedTuple):
@@ -165,7 +165,9 @@ class Savings(NamedTuple):
             )
         if not self.looked_at:
             return "None was made to see what would be lost: let a crawl observe first."
-        best = max((rule for one in self.sites for rule in one.rules), key=lambda rule: rule.saved)
+        best = max(
+            (rule for site in self.sites for rule in site.rules), key=lambda rule: rule.saved
+        )
         why = f"Most are found by {best.change}, on {best.site}."
         if self.lost.high > self.risk:
             return (
@@ -196,7 +198,7 @@ def read_savings(session: Session, of_rooms: Mapping[str, Any]) -> Savings:
         )
         for site in {rule.site: None for rule in rules}
     ]
-    sites.sort(key=lambda one: -one.repeats)
+    sites.sort(key=lambda site: -site.repeats)
     return Savings(
         counts["fetch_requests"],
         counts["fetch_skipped"],

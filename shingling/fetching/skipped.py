@@ -96,33 +96,35 @@ class SkippedRequests:
         for number, url in enumerate([*self._kept]):
             if number % _TRIED_AT_ONCE == 0:
                 await asyncio.sleep(0)
-            one = self._kept.get(url)
-            if one is None or site_name(url) != site or not self._is_owed(one, changes):
+            skipped = self._kept.get(url)
+            if skipped is None or site_name(url) != site or not self._is_owed(skipped, changes):
                 continue
-            meta = {**one.request.meta, "dedup_fetch": True}
+            meta = {**skipped.request.meta, "dedup_fetch": True}
             assert self._crawler.engine is not None
             try:
-                self._crawler.engine.crawl(one.request.replace(dont_filter=True, meta=meta))
+                self._crawler.engine.crawl(skipped.request.replace(dont_filter=True, meta=meta))
             except RuntimeError:  # the spider is closed; a job makes it when it goes on
                 return
             del self._kept[url]
             self._counts.add("refetched")
 
-    def _is_owed(self, one: Skipped, changes: set[str] | None) -> bool:
+    def _is_owed(self, skipped: Skipped, changes: set[str] | None) -> bool:
         """Whether a request is to be made after all.
 
         Args:
-            one: the request.
+            skipped: the request.
             changes: as for `make_owed`.
         """
-        url = one.request.url
+        url = skipped.request.url
         if changes is None:
-            return not (self._learner.acting(url) | self._learner.acting(one.page)) >= {*one.rules}
-        if changes.isdisjoint(one.rules):
+            return not (self._learner.acting(url) | self._learner.acting(skipped.page)) >= {
+                *skipped.rules
+            }
+        if changes.isdisjoint(skipped.rules):
             return False
-        skip = self._learner.decide(url, found_on(one.request), counted=False)
+        skip = self._learner.decide(url, found_on(skipped.request), counted=False)
         if skip is not None:  # by others, which may turn out to be wrong as well
-            self._kept[url] = one._replace(page=skip.page, rules=skip.rules)
+            self._kept[url] = skipped._replace(page=skip.page, rules=skip.rules)
         return skip is None
 
     def resume(self) -> None:

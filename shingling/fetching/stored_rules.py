@@ -55,7 +55,7 @@ def save(session: Session, rules: Sequence[RuleCounts]) -> bool:
         session: the store.
         rules: differences of their counts.
     """
-    rows = [{**one._asdict(), "rule_key": _key(*one[:3])} for one in rules]
+    rows = [{**rule._asdict(), "rule_key": _key(*rule[:3])} for rule in rules]
     # In the order of their keys, so that no two crawlers wait for each other's.
     added = sorted(filter(_is_sound, rows), key=lambda row: row["rule_key"])
     if added:
@@ -72,7 +72,7 @@ def _is_sound(row: Any) -> bool:
     """Whether a row may have been written by this package, or may be written."""
     names = [row[name] for name in _NAMES]
     return (
-        all(type(one) is str and len(one) <= _MAX_CHARS and one.isprintable() for one in names)
+        all(type(name) is str and len(name) <= _MAX_CHARS and name.isprintable() for name in names)
         and all(type(row[name]) is int and abs(row[name]) <= _MAX_COUNT for name in _COUNTS)
         and row["rule_key"] == _key(*names)
     )

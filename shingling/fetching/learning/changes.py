@@ -177,18 +177,24 @@ def fold(segments: tuple[str, ...]) -> tuple[str, ...]:
 
 def _drop_parameters(change: Change, parts: Parts) -> Parts:
     names = names_of(change)
-    return parts._replace(query=tuple(one for one in parts.query if name_of(one) not in names))
+    return parts._replace(
+        query=tuple(parameter for parameter in parts.query if name_of(parameter) not in names)
+    )
 
 
 def _drop_value(change: Change, parts: Parts) -> Parts:
     dropped = (f"{change.what}={change.other}", "" if change.other else change.what)
-    return parts._replace(query=tuple(one for one in parts.query if one not in dropped))
+    return parts._replace(
+        query=tuple(parameter for parameter in parts.query if parameter not in dropped)
+    )
 
 
 def _drop_path_parameter(change: Change, parts: Parts) -> Parts:
     def without(segment: str) -> str:
         page, *parameters = segment.split(";")
-        return ";".join((page, *(one for one in parameters if name_of(one) != change.what)))
+        return ";".join(
+            (page, *(parameter for parameter in parameters if name_of(parameter) != change.what))
+        )
 
     return parts._replace(segments=tuple(map(without, parts.segments)))
 
@@ -301,14 +307,14 @@ def differences(a: Parts, b: Parts) -> tuple[Change, ...]:
             for slash in ((), (SLASH,)):
                 changes = (*found, *in_segments, *of_path, *slash)
                 if make_equal(changes, a) == make_equal(changes, b):
-                    named = all(is_nameable(one.what) for one in changes if one.what)
+                    named = all(is_nameable(change.what) for change in changes if change.what)
                     return changes if named and len(changes) <= _MAX_DIFFERENCES else ()
     return ()
 
 
 def make_equal(changes: Iterable[Change], parts: Parts) -> Parts:
     """Apply changes to a URL: of a segment that is repeated, only the first is exchanged."""
-    for change in sorted(changes, key=lambda one: ORDER[one.kind]):
+    for change in sorted(changes, key=lambda change: ORDER[change.kind]):
         parts = KINDS[change.kind](change, parts)
     return parts
 
@@ -334,7 +340,7 @@ def _of_hosts(a: str, b: str) -> Iterator[Change]:
 
 def _of_queries(a: tuple[str, ...], b: tuple[str, ...]) -> Iterator[Change]:
     counts_a, counts_b = Counter(a), Counter(b)
-    names = {name_of(one) for one in (counts_a - counts_b) + (counts_b - counts_a)}
+    names = {name_of(parameter) for parameter in (counts_a - counts_b) + (counts_b - counts_a)}
     yield from (Change(DROP_PARAMETER, name) for name in sorted(names))
     left = [[one for one in query if name_of(one) not in names] for query in (a, b)]
     if left[0] != left[1]:

@@ -310,17 +310,17 @@ class Tree:
 
     def _nodes_on(self, path: NodePath) -> list[Node]:
         """Nodes of a path; those that are missing are made if there is room for them."""
-        found: list[Node] = []
+        nodes: list[Node] = []
         for key in path:
             node = self.nodes.get(key)
             if node is None:
-                if not self._has_room(found[-1]):
+                if not self._has_room(nodes[-1]):
                     break
                 node = self.nodes[key] = Node()
-                found[-1].children.append(key)
-            found.append(node)
+                nodes[-1].children.append(key)
+            nodes.append(node)
             self._changed.add(key)
-        return found
+        return nodes
 
     def _has_room(self, parent: Node) -> bool:
         if len(parent.children) < _MAX_CHILDREN and len(self.nodes) < MAX_NODES:

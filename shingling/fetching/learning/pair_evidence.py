@@ -99,7 +99,11 @@ class PairEvidence:
             counted: changes for which the later page was counted, with another pair.
         """
         risks = self._risks(pair)
-        doubtful = [one for one in risks if is_of_mirrors(one) or risks[one] > self._rules.max_risk]
+        doubtful = [
+            change
+            for change, risk in risks.items()
+            if is_of_mirrors(change) or risk > self._rules.max_risk
+        ]
         if len(doubtful) > 1:
             suspects = self._not_trusted(risks)
             if len(suspects) > 1 and len(self._suspect_sets) < _MAX_SUSPECT_SETS:

@@ -90,8 +90,8 @@ class SiteRules:
 
     def _reduce(self, parts: Parts, also: Collection[Change]) -> Reduced:
         steps: list[Step] = []
-        while len(steps) < _MAX_STEPS_OF_PATH and (found := self._first_step(parts, also)):
-            parts, step = found
+        while len(steps) < _MAX_STEPS_OF_PATH and (first := self._first_step(parts, also)):
+            parts, step = first
             steps.append(step)
         return Reduced(self._reduce_query(parts, also, steps), tuple(steps))
 
@@ -144,7 +144,7 @@ class SiteRules:
 
     def _together_in(self, query: Sequence[str], also: Iterable[Change]) -> dict[str, Change]:
         """Find the changes that drop several parameters, all of which a query has, by each name."""
-        known = [*self._together, *(one for one in also if one.kind == DROP_TOGETHER)]
+        known = [*self._together, *(change for change in also if change.kind == DROP_TOGETHER)]
         there = {*map(name_of, query)}
         return {
             name: change
@@ -192,12 +192,12 @@ class SiteRules:
 
     def _acts_on(self, tree: Tree, path: NodePath) -> set[tuple[int, str]]:
         """Find the nodes at which a change acts: at each depth of a path, and right below it."""
-        found = set[tuple[int, str]]()
+        acting = set[tuple[int, str]]()
         for depth, key in enumerate(path, 1):
             above, node = path[:depth], tree.nodes.get(key)
             paths = [above, *((*above, child) for child in (node.children if node else ()))]
-            found |= {(depth, one[-1]) for one in paths if tree.risk(one) <= self.max_risk}
-        return found
+            acting |= {(depth, way[-1]) for way in paths if tree.risk(way) <= self.max_risk}
+        return acting
 
     def contradict(self, change: Change, path: NodePath, content: int, share: float = 1.0) -> bool:
         """Count a page that would have been lost; whether the change stops to act somewhere.
@@ -298,8 +298,8 @@ class SiteRules:
         if self._acting == before:
             return
         self._of_path, self._by_segment = [], {}
-        self._together = [one for one in self._acting if one.kind == DROP_TOGETHER]
-        for change in sorted(self._acting, key=lambda one: ORDER[one.kind]):
+        self._together = [change for change in self._acting if change.kind == DROP_TOGETHER]
+        for change in sorted(self._acting, key=lambda change: ORDER[change.kind]):
             if change.kind in _BY_SEGMENT:
                 self._by_segment.setdefault(change.what, []).append(change)
             elif change.kind not in (*_OF_QUERY, DROP_PATH_PARAMETER):

@@ -9,6 +9,7 @@ two fetches of one URL does not make two pages.
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from shingling.fetching.learning.changes import (
@@ -69,8 +70,8 @@ class SiteUrls:
         self._evidence = PairEvidence(rules, self.pages, self._comparison.volatile, self._together)
         self.refetches = Refetches()
         self._changed_pages = set[int]()  # with another text than in an earlier crawl
-        # Of a page that was to repeat another one, and has the same words but new links. They are
-        # added until all links are fetched; then `settle` takes them.
+        # Pages that were to repeat an earlier one, and have its words but new links: whether these
+        # lead to new pages is known when all is fetched, and `settle` decides it.
         self._pairs_with_new_links: list[Pair] = []
 
     def decide(self, parts: Parts, url: str) -> Skip | None:
@@ -214,7 +215,7 @@ class SiteUrls:
                 number_same += 1
                 counted |= self._evidence.count_same(pair, counted, is_only_content=is_only_content)
             elif likeness is Likeness.OTHER or (
-                likeness is Likeness.DOUBTFUL and self._stays_doubtful(pair)
+                likeness is Likeness.DOUBTFUL and self._counts_as_other(pair)
             ):
                 other_pairs.append(pair)
         for pair in other_pairs:
@@ -230,18 +231,19 @@ class SiteUrls:
             parts: of its URL.
             copies: earlier pages with the same content.
         """
-        found = (*self._neighbours(number, parts), *((copy, ()) for copy in copies))
-        similar = [
-            (earlier, changes or differences(self.pages.parts(earlier), parts))
-            for earlier, changes in found
-        ]
-        with_changes = [one for one in dict.fromkeys(similar) if one[1]]
-        return sorted(with_changes, key=lambda one: len(one[1]))
+        candidates = (*self._neighbours(number, parts), *((copy, ()) for copy in copies))
+        similar = {
+            (earlier, changes or differences(self.pages.parts(earlier), parts)): None
+            for earlier, changes in candidates
+        }
+        return sorted(filter(itemgetter(1), similar), key=lambda pair: len(pair[1]))
 
     def _neighbours(self, number: int, parts: Parts) -> Iterator[tuple[int, tuple[Change, ...]]]:
         """Yield earlier pages whose URLs become equal to that of a page by one more change.
 
-        Of all that one more change makes equal, they are the first and the last.
+        Of all pages that the same change makes equal, these are the first and the last. The rules
+        that act are applied in any case. A URL without its query leads to pages with other
+        parameters, of which `differences` finds the changes.
 
         Args:
             number: of the page, which is the last one from now on.
@@ -254,10 +256,13 @@ class SiteUrls:
         changes_by_key: dict[int, Change | None] = {
             hash(form): None for form in (reduced, reduced._replace(query=()))
         }
-        # These do not show in one URL alone: they are known from others.
-        also = [one for one in self.rules.trees if one.kind in (EXCHANGE_SEGMENT, DROP_SEGMENT)]
-        also += self._together.changes(map(name_of, reduced.query))
-        for change, changed in changes_of(reduced, also).items():
+        # Which segments may be exchanged or dropped, and which parameters come together, no URL
+        # tells by itself: other pairs have.
+        by_others = [
+            change for change in self.rules.trees if change.kind in (EXCHANGE_SEGMENT, DROP_SEGMENT)
+        ]
+        by_others += self._together.changes(map(name_of, reduced.query))
+        for change, changed in changes_of(reduced, by_others).items():
             changes_by_key[self.rules.reduce(changed).key] = change
         for key, one_more in changes_by_key.items():
             earlier_pages = self.pages.first_and_last(key, number)
@@ -271,12 +276,15 @@ class SiteUrls:
                     steps = self._steps_between(own, earlier, (one_more,))
                     yield earlier, tuple(step.change for step in steps)
 
-    def _stays_doubtful(self, pair: Pair) -> bool:
-        """Whether no page is fetched again that could tell whether both pages are the same."""
+    def _counts_as_other(self, pair: Pair) -> bool:
+        """Whether a doubtful pair counts as two pages at once.
+
+        It does not while a page is fetched again that may tell what changes with each fetch, nor if
+        what the earlier page showed is forgotten.
+        """
         url = self.pages.urls[pair.number]
-        if self.refetches.wait_for(url, pair) or self.refetches.waiting:
-            return False
-        return self.pages.snapshot(pair.number) is not None
+        is_told_later = self.refetches.wait_for(url, pair) or bool(self.refetches.waiting)
+        return not is_told_later and self.pages.snapshot(pair.number) is not None
 
     def note_refetch(self, url: str, page: FetchedPage | None) -> list[Contradiction]:
         """Learn from a page that was fetched again; None if it could not be."""

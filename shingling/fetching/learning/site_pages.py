@@ -81,12 +81,12 @@ class SitePages:
 
     def with_content(self, content: int) -> list[int]:
         """Pages that have a content, at most `MAX_URLS_OF_CONTENT`: the earliest first."""
-        found: list[int] = []
+        pages: list[int] = []
         number = self._memory.last_of_content.get(self._own(content))
         while number is not None and number != _NONE:
-            found.append(number)
+            pages.append(number)
             number = self._before[number]
-        return found[::-1]
+        return pages[::-1]
 
     def add_to_content(self, number: int, earlier: list[int]) -> None:
         """Add a page to the earlier ones with its content."""
@@ -101,10 +101,10 @@ class SitePages:
             number: of the page.
         """
         key, pages = self._own(key), self._memory.first_and_last
-        found = pages.get(key)
-        first, last = (number, number) if found is None else divmod(found, MAX_PAGES_OF_SITE)
+        ends = pages.get(key)
+        first, last = (number, number) if ends is None else divmod(ends, MAX_PAGES_OF_SITE)
         pages.put(key, first * MAX_PAGES_OF_SITE + number)
-        return () if found is None else tuple(dict.fromkeys((first, last)))
+        return () if ends is None else tuple(dict.fromkeys((first, last)))
 
     def has_one_content(self, place: object, content: int) -> bool:
         """Note a content of a path or value; whether it had this one before, and no other."""

@@ -113,7 +113,7 @@ class VolatileSentences:
         kept, changed = _changed(before, after)
         if kept < _MIN_KEPT:
             return False  # it shows another page now
-        new = [one for one in changed if not self._has(one)]
+        new = [sentence for sentence in changed if not self._has(sentence)]
         for _, first, last in new:
             self.kinds |= {first: None, last: None}
         while len(self.kinds) > _MAX_VOLATILE:

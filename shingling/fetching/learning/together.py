@@ -45,4 +45,4 @@ class ParametersTogether:
 
     def around(self, changes: Iterable[Change]) -> Iterator[Change]:
         """Yield the changes that drop what others drop, with all that comes together with it."""
-        return self.changes(one.what for one in changes if one.kind == DROP_PARAMETER)
+        return self.changes(change.what for change in changes if change.kind == DROP_PARAMETER)
