@@ -9,7 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sqlalchemy import bindparam, create_engine, event, inspect, text
+from sqlalchemy import create_engine, event, inspect
 
 from shingling.errors import StoreError
 from shingling.store.backends.base import (
@@ -73,19 +73,16 @@ _NOTE = (
 )
 _ALLOCATE = "SELECT nextval(pg_get_serial_sequence('pages', 'id')) FROM generate_series(1, ?)"
 _RESTORED = [
-    text(
-        f"SELECT setval(pg_get_serial_sequence('{table}', 'id'), greatest(max(id), 1),"  # noqa: S608 (ours)
-        f" max(id) IS NOT NULL) FROM {table}"
-    )
+    f"SELECT setval(pg_get_serial_sequence('{table}', 'id'), greatest(max(id), 1),"  # noqa: S608 (ours)
+    f" max(id) IS NOT NULL) FROM {table}"
     for table in ("pages", "runs", "rules")
 ]
-_SERVER_ENCODING = text("SHOW server_encoding")
 _ENTRIES = "unnest(CAST(? AS bigint[]), CAST(? AS bigint[])) AS given(key, page_id)"
 _PAGE_COLUMNS = ", ".join(f"page.{name}" for name in COLUMNS)
-_BYTES = text(
+_BYTES = (
     "SELECT sum(pg_total_relation_size(c.oid)) FROM pg_class c"
-    " WHERE c.relnamespace = current_schema()::regnamespace AND c.relname IN :names"
-).bindparams(bindparam("names", expanding=True))
+    " WHERE c.relnamespace = current_schema()::regnamespace AND c.relname = ANY(?)"
+)
 
 LOCK_TIMEOUT_SECONDS = 20  # of one statement; then Database.write tries again
 
@@ -149,9 +146,9 @@ class PostgresDatabase(Database):
             StoreError: tables of something else have the names of the store's, or the database
                 cannot keep every text.
         """
-        encoding, found = self.read(
+        ((encoding,),), found = self.read(
             lambda connection: (
-                connection.scalar(_SERVER_ENCODING),
+                fetch_rows(connection, "SHOW server_encoding"),
                 {*inspect(connection).get_table_names()},
             )
         )
@@ -243,12 +240,13 @@ class PostgresDatabase(Database):
         By itself PostgreSQL counts after a minute or more: until then it reads whole tables.
         """
         for restored in _RESTORED:
-            connection.execute(restored)
-        connection.execute(text(f"ANALYZE {', '.join(metadata.tables)}"))
+            execute(connection, restored)
+        execute(connection, f"ANALYZE {', '.join(metadata.tables)}")
 
     def bytes(self, connection: Connection) -> int:
         """Size of the tables and their indexes."""
-        return int(connection.scalar(_BYTES, {"names": sorted(metadata.tables)}) or 0)
+        ((total,),) = fetch_rows(connection, _BYTES, sorted(metadata.tables))
+        return int(total or 0)
 
     def refuse_writes(self) -> None:
         """Begin no transaction but READ ONLY ones."""
