@@ -191,10 +191,8 @@ class PostgresDatabase(Database):
     def take_commit_turn(self, connection: Connection, last: int, ids: Sequence[int]) -> Committed:
         """Lock the turn to commit until the transaction ends, and note its pages."""
         noted = last, last, np.array(ids, "<i8").tobytes(), last - NOTED_TRANSACTIONS
-        with self.together(connection):
-            execute_each(connection, _TAKE_COMMIT_TURN, [(MAX_TURN, COMMIT_LOCK)])
-            others = execute(connection, _NOTE, *noted)
-        return _committed(last, others.fetchall())
+        fetch_rows(connection, _TAKE_COMMIT_TURN, MAX_TURN, COMMIT_LOCK)
+        return _committed(last, fetch_rows(connection, _NOTE, *noted))
 
     @contextmanager
     def together(self, connection: Connection) -> Iterator[None]:
