@@ -39,7 +39,7 @@ _DROPS = text(
     "SELECT id FROM pages WHERE original_id IS NOT NULL AND coalesce(reason, '') <> 'review'"
     " ORDER BY original_id, id"
 )
-_PAIRS = "SELECT id, original_id AS head FROM pages WHERE id {}"
+_PAIRS = "SELECT id, original_id FROM pages WHERE id {}"
 
 
 class Drop(NamedTuple):
@@ -104,20 +104,20 @@ def _risk(drop: Drop) -> tuple[int, float]:
 def _drops(
     session: Session, connection: Connection, ids: Sequence[int], cache: SiteCache
 ) -> list[Drop]:
-    rows = [*select_in(connection, _PAIRS, ids)]
-    known = stored_pages(connection, chain.from_iterable((row.id, row.head) for row in rows))
-    pairs = [row for row in rows if row.id in known and row.head in known]
-    near = {page for row in pairs if known[row.id].status == "near" for page in (row.id, row.head)}
+    pairs = [*select_in(connection, _PAIRS, ids)]
+    known = stored_pages(connection, chain.from_iterable(pairs))
+    pairs = [(page, head) for page, head in pairs if page in known and head in known]
+    near = {page for pair in pairs if known[pair[0]].status == "near" for page in pair}
     templates = Templates(connection, cache)
     numbers = {}
     for page_id, kept in read_texts(connection, near).items():
         compared = templates.site(known[page_id].site).split(kept).compared
         numbers[page_id] = _numbers(session.scheme.canonical.words(compared))
     drops = []
-    for row in pairs:
-        page, head = known[row.id], known[row.head]
+    for page_id, head_id in pairs:
+        page, head = known[page_id], known[head_id]
         signs = _signs(page, head)
-        if page.status == "near" and numbers.get(row.id) != numbers.get(row.head):
+        if page.status == "near" and numbers.get(page_id) != numbers.get(head_id):
             signs.append("other numbers or units")
         if page.site != head.site and changed_fields(page.packed_fields, head.packed_fields):
             signs.append("another site with other data")

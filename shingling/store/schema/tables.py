@@ -270,7 +270,9 @@ def chunked(values: Iterable[Any]) -> Iterator[list[Any]]:
         yield ordered[start : start + _MAX_VALUES]
 
 
-def select_in(connection: Connection, statement: str, values: Iterable[Any]) -> Iterator[Any]:
+def select_in(
+    connection: Connection, statement: str, values: Iterable[Any]
+) -> Iterator[tuple[Any, ...]]:
     """Yield the rows of a query by many values, as the driver gives them.
 
     It is not compiled each time, as an expanding `IN` of SQLAlchemy is.
@@ -301,7 +303,7 @@ def _marks(number: int) -> str:
     return ", ".join("?" * number)
 
 
-def fetch_rows(connection: Connection, statement: str, *values: Any) -> list[Any]:
+def fetch_rows(connection: Connection, statement: str, *values: Any) -> list[tuple[Any, ...]]:
     """Rows that a statement returns; otherwise as `execute`."""
     cursor = execute(connection, statement, *values)
     try:
