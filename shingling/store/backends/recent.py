@@ -121,7 +121,7 @@ class Recent:
         wanted, found = np.array(keys, np.int64), dict[int, list[int]]()
         for stored, pages in filter(np.size, self._parts):
             first = stored.searchsorted(wanted)
-            for at in np.flatnonzero(stored.take(first, mode="clip") == wanted).tolist():
+            for at in np.flatnonzero(stored[first.clip(max=len(stored) - 1)] == wanted).tolist():
                 last = stored.searchsorted(wanted[at], "right")
                 own = pages[first[at] : last]
                 enough = most + len(self.gone.get(keys[at], ()))
