@@ -53,6 +53,11 @@ def ask(
         connection.close()
 
 
+def kind_of(address: str) -> str:
+    """Path of an address and names of its parameters, without their values."""
+    return re.sub(r"=[^&]*", "", address)
+
+
 def fields_of(page: str, action: str = "/review") -> dict[str, str]:
     """Hidden fields of a form of a page."""
     form = page.partition(f'action="{action}"')[2].partition("</form>")[0]
