@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shingling.fetching.learning.recent import Recent, Ring, Table
+from shingling.fetching.learning.recent import Recent, Table
+from shingling.fetching.learning.snapshots import RecentSnapshots
 from shingling.fetching.learning.traps import Traps
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ class Memory:
 
     def __init__(self) -> None:
         self.traps = Traps()
-        self.snapshots = Ring(MAX_SNAPSHOT_BYTES)
+        self.snapshots = RecentSnapshots(MAX_SNAPSHOT_BYTES)
         self.reduced: Recent[tuple[int, Parts], Reduced] = Recent(MAX_REDUCED)
         self.last_of_content = Table(18)  # last page with a content
         self.first_and_last = Table(19)  # page whose URL has a key, as it is or by one more change

@@ -34,38 +34,6 @@ class Recent(Generic[_K, _V]):
         self._new[key] = value
 
 
-class Ring:
-    """The last bytes that were put into it, in one block of memory that never grows.
-
-    Many values of their own would leave gaps in memory when they are forgotten.
-
-    Args:
-        size: bytes of the block, more than any value has.
-    """
-
-    def __init__(self, size: int) -> None:
-        self._block = np.zeros(size, np.uint8).data  # the system gives it when it is written to
-        self._end = 0  # bytes that were written in all, and gaps
-
-    def put(self, value: bytes) -> int:
-        """Add a value, over the oldest ones; its place."""
-        written = len(value).to_bytes(4, "little") + value
-        at = self._end % len(self._block)
-        if at + len(written) > len(self._block):
-            self._end, at = self._end + len(self._block) - at, 0
-        self._block[at : at + len(written)] = written
-        place, self._end = self._end, self._end + len(written)
-        return place
-
-    def get(self, place: int) -> bytes | None:
-        """Value at a place; None if it is forgotten."""
-        if place < self._end - len(self._block):
-            return None
-        at = place % len(self._block)
-        size = int.from_bytes(self._block[at : at + 4], "little")
-        return bytes(self._block[at + 4 : at + 4 + size])
-
-
 class Table:
     """A mapping of hashes to integers of 64 bits that never grows.
 

@@ -7,11 +7,11 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from shingling.fetching.learning.parts import split
-from shingling.fetching.learning.snapshots import PageSnapshot
 
 if TYPE_CHECKING:
     from shingling.fetching.learning.parts import Parts
     from shingling.fetching.learning.rules import SiteRules
+    from shingling.fetching.learning.snapshots import PageSnapshot
 
 MAX_PAGES_OF_SITE = 100_000
 """Fetched pages of a site that are remembered; later ones are never skipped to."""
@@ -50,7 +50,6 @@ class SitePages:
         self.contents = array("q")
         self.counted = 0
         self._before = array("i")  # the page before each one that has its content, or none
-        self._snapshots = array("q")  # places in the memory
         self._next_renewed = 0  # page whose key is renewed next
         self._old_keys = 0  # pages whose keys may be of former rules
 
@@ -61,7 +60,7 @@ class SitePages:
         self.counted += 1 + len(url) // _URL_OF_ONE
         self.contents.append(content)
         self._before.append(_NONE)
-        self._snapshots.append(self._memory.snapshots.put(snapshot.pack()))
+        self.keep_snapshot(number, snapshot)
         return number
 
     def parts(self, number: int) -> Parts:
@@ -72,12 +71,11 @@ class SitePages:
 
     def snapshot(self, number: int) -> PageSnapshot | None:
         """Snapshot of a page; None if it was forgotten."""
-        packed = self._memory.snapshots.get(self._snapshots[number])
-        return None if packed is None else PageSnapshot.unpack(packed)
+        return self._memory.snapshots.get(self._own(number))
 
     def keep_snapshot(self, number: int, snapshot: PageSnapshot) -> None:
         """Keep the newest snapshot of a page."""
-        self._snapshots[number] = self._memory.snapshots.put(snapshot.pack())
+        self._memory.snapshots.put(self._own(number), snapshot)
 
     def with_content(self, content: int) -> list[int]:
         """Pages that have a content, at most `MAX_URLS_OF_CONTENT`: the earliest first."""

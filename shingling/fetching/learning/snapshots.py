@@ -12,10 +12,9 @@ from __future__ import annotations
 import re
 import zlib
 from array import array
-from collections import Counter
+from collections import Counter, OrderedDict
 from enum import Enum
 from itertools import chain
-from struct import Struct
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ _MIN_KEPT = 0.3  # share of sentences that two pages have in common, so that the
 _LONG_LINE = 200  # characters
 _SENTENCE = re.compile(r"(?<=[.!?…。！？])\s+")
 _DIGIT = re.compile(r"\d")
-_HEAD = Struct("<qqI?")
+_BYTES_OF_SNAPSHOT = 400  # besides its sentences and links
 
 
 class Likeness(Enum):
@@ -63,17 +62,38 @@ class PageSnapshot(NamedTuple):
     shows: int
     says_more: bool
 
-    def pack(self) -> bytes:
-        """Pack it into bytes."""
-        head = _HEAD.pack(self.content, self.shows, len(self.sentences), self.says_more)
-        return head + self.sentences + self.links
+    @property
+    def size(self) -> int:
+        """Bytes that it takes in memory, about."""
+        return _BYTES_OF_SNAPSHOT + len(self.sentences) + len(self.links)
 
-    @classmethod
-    def unpack(cls, packed: bytes) -> PageSnapshot:
-        """Unpack what was packed."""
-        content, shows, size, says_more = _HEAD.unpack_from(packed)
-        end = _HEAD.size + size
-        return cls(content, packed[_HEAD.size : end], packed[end:], shows, says_more)
+
+class RecentSnapshots:
+    """The snapshots that were put last.
+
+    Args:
+        most_bytes: that they take together.
+    """
+
+    def __init__(self, most_bytes: int) -> None:
+        self._most_bytes = most_bytes
+        self._bytes = 0
+        self._snapshots = OrderedDict[int, PageSnapshot]()
+
+    def get(self, key: int) -> PageSnapshot | None:
+        """Snapshot of a key; None if it is not known, or forgotten."""
+        return self._snapshots.get(key)
+
+    def put(self, key: int, snapshot: PageSnapshot) -> None:
+        """Set the snapshot of a key."""
+        before = self._snapshots.pop(key, None)
+        if before is not None:
+            self._bytes -= before.size
+        self._snapshots[key] = snapshot
+        self._bytes += snapshot.size
+        while self._bytes > self._most_bytes:
+            _, oldest = self._snapshots.popitem(last=False)
+            self._bytes -= oldest.size
 
 
 def take_snapshot(page: FetchedPage) -> PageSnapshot | None:

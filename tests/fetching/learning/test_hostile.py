@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from shingling.fetching.learning import FetchedPage, RuleCounts, UrlLearner
-from shingling.fetching.learning.recent import Ring
+from shingling.fetching.learning.snapshots import PageSnapshot, RecentSnapshots
 from tests.fetching.learning.simulated import signature_of, text_of
 from tests.hostile.growth import calls
 
@@ -119,17 +119,13 @@ def test_a_site_counts_a_page_of_a_long_url_as_several() -> None:
     assert [number for number in range(4) if learner.is_known(f"{number}.example")] == [2, 3]
 
 
-def test_a_ring_gives_back_the_newest_values() -> None:
-    noise = random.Random(1)
-    ring, put = Ring(1_000), list[tuple[int, bytes]]()
-    for _ in range(500):
-        value = noise.randbytes(noise.choice((0, 1, 30, 196)))
-        put.append((ring.put(value), value))
-        kept = [one for place, _ in put if (one := ring.get(place)) is not None]
-        assert kept == [one for _, one in put[-len(kept) :]]
-        # None was forgotten for which there was room, but for the gap at the end of the block.
-        more = put[-len(kept) - 1 :]
-        assert len(kept) == len(put) or sum(4 + len(one) for _, one in more) > 1_000 - 200
+def test_the_newest_snapshots_are_kept() -> None:
+    snapshots = RecentSnapshots(10_000)
+    for number in range(100):
+        snapshot = PageSnapshot(number, b"s" * 500, b"l" * 100, 0, says_more=False)
+        snapshots.put(number, snapshot)
+        snapshots.put(number, snapshot)
+    assert [number for number in range(100) if snapshots.get(number)] == [*range(90, 100)]
 
 
 def _kept(pages: int) -> int:
