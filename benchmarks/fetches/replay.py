@@ -152,9 +152,9 @@ class Replay(Visit):
         skip = self._decided.pop(asked, None)
         if skip is not None:
             self.counts["tried"] += 1
-            self.counts["would_lose"] += self.learner.would_lose(page, skip)
+            self.counts["would_lose"] += self.learner.check(page, skip)
         if skip is None or skip.explore:
-            self._unlearn(self.learner.note(page, skip))
+            self._unlearn(self.learner.note(page))
         for again in self.learner.refetches():
             self._refetches.append((again, _page(*self._fetch(again))))
 

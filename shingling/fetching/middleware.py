@@ -198,13 +198,13 @@ class FetchMiddleware:
         learner = self._shared.learner
         if skip is not None:
             self._counts.add("checked")
-            if learner.would_lose(page, skip) and not is_copy:
+            if learner.check(page, skip) and not is_copy:
                 self._counts.add("would_lose")
             if not skip.explore:
                 return  # it is only observed
         if page.signature is not None:
             self._counts.add("learned_from")
-        self._unlearn(learner.note(page, skip))
+        self._unlearn(learner.note(page))
         self._second_looks.put(page.url, second_look(request, page.url))
         for url in learner.refetches():
             again = self._second_looks.get(url) or second_look(request, url)

@@ -117,28 +117,30 @@ class UrlLearner:
         parts, site = split(url), self._sites.get(site_name(url))
         return site.rules.reduce(parts) if parts and site else None
 
-    def note(self, page: FetchedPage, skip: Skip | None = None) -> list[Contradiction]:
+    def note(self, page: FetchedPage) -> list[Contradiction]:
         """Learn from a fetched page.
 
         Args:
             page: what was fetched, with status 200.
-            skip: the decision under which it was fetched anyway, because it was explored.
 
         Returns:
             Rules that do not hold any more: what they have skipped is to be decided again.
         """
-        if skip is not None and not page.requested:
-            self._memory.checks.put(hash(page.url), 1)
-        contradictions = self._site(site_name(page.url)).note(page, skip)
+        contradictions = self._site(site_name(page.url)).note(page)
         while len(self._sites) > 1 and self._max_pages < sum(
             site.pages.counted for site in self._sites.values()
         ):
             self._forget()
         return contradictions
 
-    def would_lose(self, page: FetchedPage, skip: Skip) -> bool:
-        """Whether a decision would have lost a page that was fetched anyway; learns no rule."""
-        return self._site(site_name(page.url)).would_lose(page, skip)
+    def check(self, page: FetchedPage, skip: Skip) -> bool:
+        """Whether a decision would have lost a page that was fetched anyway.
+
+        Rules learn from it if it was explored, before the page itself is noted.
+        """
+        if skip.explore and not page.requested:
+            self._memory.checks.put(hash(page.url), 1)
+        return self._site(site_name(page.url)).check(page, skip)
 
     def refetches(self) -> list[str]:
         """Take the URLs of pages that are to be fetched again, for `note_refetch`."""

@@ -105,8 +105,11 @@ class SiteUrls:
         differing = sorted({*reduced.steps} ^ {*page.steps})
         return [*{step.change: step for step in differing}.values()]
 
-    def would_lose(self, page: FetchedPage, skip: Skip) -> bool:
-        """Whether a fetched page is another one than that which it was predicted to repeat."""
+    def check(self, page: FetchedPage, skip: Skip) -> bool:
+        """Whether a page is another one than that which it was predicted to repeat.
+
+        Rules learn from this if the page was explored; what has stopped to act, `note` tells.
+        """
         snapshot = take_snapshot(page)
         if skip.rules[0].startswith("trap "):
             return self._traps.is_new(self._shown_key(page, snapshot))
@@ -114,20 +117,23 @@ class SiteUrls:
         if not pair:
             return False
         likeness = self._comparison.likeness(pair)
-        self._postpone(pair, likeness)
-        return likeness is Likeness.OTHER
+        if likeness is Likeness.OTHER:
+            if skip.explore:
+                self._evidence.count_wrong_skip(pair)
+            return True
+        if page.is_from_elsewhere:
+            return False  # it may only speak against a rule
+        if likeness is Likeness.SAME and skip.explore:
+            self._evidence.count_same(pair)
+        self._postpone(pair, likeness, in_any_case=skip.explore)
+        return False
 
-    def note(self, page: FetchedPage, skip: Skip | None) -> list[Contradiction]:
-        """Learn from a fetched page, which others may repeat from now on.
-
-        Args:
-            page: what was fetched.
-            skip: the decision under which it was fetched anyway.
-        """
+    def note(self, page: FetchedPage) -> list[Contradiction]:
+        """Learn from a fetched page, which others may repeat from now on."""
         snapshot = take_snapshot(page)
         contradictions = self._traps.note(self.rules.site, self._shown_key(page, snapshot), page)
         if snapshot is not None:
-            self._learn(page, snapshot, skip)
+            self._learn(page, snapshot)
         return contradictions + self.rules.take_stopped()
 
     def _shown_key(self, page: FetchedPage, snapshot: PageSnapshot | None) -> int | None:
@@ -153,18 +159,15 @@ class SiteUrls:
             return None
         return self._comparison.pair(number, parts, snapshot, changes)
 
-    def _postpone(self, pair: Pair, likeness: Likeness, in_any_case: bool = False) -> None:
+    def _postpone(self, pair: Pair, likeness: Likeness, in_any_case: bool) -> None:
         """Let a pair wait if nobody can tell yet whether its pages are the same."""
         if likeness is Likeness.DOUBTFUL:
             self.refetches.wait_for(self.pages.urls[pair.number], pair, in_any_case)
         elif likeness is Likeness.NEW_LINKS and len(self._pairs_with_new_links) < _MAX_SETTLED:
             self._pairs_with_new_links.append(pair)
 
-    def _learn(self, page: FetchedPage, snapshot: PageSnapshot, skip: Skip | None) -> None:
+    def _learn(self, page: FetchedPage, snapshot: PageSnapshot) -> None:
         """Learn from a page that can be compared."""
-        pair = skip and self._predicted_pair(page, snapshot, skip)
-        if pair:
-            self._check_prediction(pair, page.is_from_elsewhere)
         if self.pages.counted >= MAX_PAGES_OF_SITE:
             return
         # A URL that is redirected shows the page as well.
@@ -173,16 +176,6 @@ class SiteUrls:
                 self._note_url(url, parts, page, snapshot)
         self.pages.note_links([self._comparison.link_key(link) for link in links_of(snapshot)])
         self.pages.renew_some_keys()
-
-    def _check_prediction(self, pair: Pair, is_from_elsewhere: bool) -> None:
-        """Learn from a page that was predicted to repeat the earlier one of a pair."""
-        likeness = self._comparison.likeness(pair)
-        if likeness is Likeness.OTHER:
-            self._evidence.count_wrong_skip(pair)
-        elif not is_from_elsewhere:  # else it may only speak against a rule
-            if likeness is Likeness.SAME:
-                self._evidence.count_same(pair)
-            self._postpone(pair, likeness, in_any_case=True)
 
     def _note_url(self, url: str, parts: Parts, page: FetchedPage, snapshot: PageSnapshot) -> None:
         """Learn that a URL shows a page."""

@@ -105,7 +105,9 @@ def crawl(
         page = page_of(url, text, found.links, found_on=found_on[url])
         page = replace(page, shows=found.shows, says_more=found.says_more)
         if learner:
-            gone = learner.note(page, skip)
+            if skip:
+                learner.check(page, skip)
+            gone = learner.note(page)
             for wanted in learner.refetches():
                 second = answer(wanted)
                 text = second.words or text_of(second.content) if second else ""
