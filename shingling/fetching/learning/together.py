@@ -20,28 +20,29 @@ _MAX_NAMES = 1_024  # of a site
 
 
 class ParametersTogether:
-    """Names of the parameters of a site, with those that each one has always come with."""
+    """Names of the parameters of a site, and which of them always come together."""
 
     def __init__(self) -> None:
-        self._with: dict[str, frozenset[str]] = {}
+        self._with: dict[str, frozenset[str]] = {}  # what each one has always come with
 
     def note(self, parts: Parts) -> None:
         """Note the parameters of a URL."""
         names = frozenset(map(name_of, parts.query))
-        new_names = names.difference(self._with)
-        if len(self._with) + len(new_names) <= _MAX_NAMES:
-            self._with |= dict.fromkeys(new_names, new_names)
-        for before in {self._with[name] for name in names.intersection(self._with)}:
-            if not before <= names:
-                for part in (before & names, before - names):
-                    self._with |= dict.fromkeys(part, part)
+        for name in names:
+            if name in self._with or len(self._with) < _MAX_NAMES:
+                self._with[name] = names & self._with.get(name, names)
 
     def changes(self, names: Iterable[str]) -> Iterator[Change]:
         """Yield the changes that drop one of the parameters together with all others."""
-        for together in {self._with[name] for name in names if name in self._with}:
+        for together in {self._together_with(name) for name in names}:
             change = Change(DROP_TOGETHER, "&".join(sorted(together)))
             if len(together) > 1 and is_nameable(change.what):
                 yield change
+
+    def _together_with(self, name: str) -> frozenset[str]:
+        """Find the parameters that have always come with one, and it with them."""
+        others = self._with.get(name, frozenset())
+        return frozenset(other for other in others if name in self._with.get(other, ()))
 
     def around(self, changes: Iterable[Change]) -> Iterator[Change]:
         """Yield the changes that drop what others drop, with all that comes together with it."""
