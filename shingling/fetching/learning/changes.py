@@ -163,6 +163,17 @@ def path_parameters(segments: tuple[str, ...]) -> list[str]:
     ]
 
 
+def words_of(parts: Parts) -> set[str]:
+    """List what a change of a URL may be about: the first name in its `what`, or nothing."""
+    last = parts.segments[-1] if parts.segments else ""
+    return {
+        *("", masked(last), extension(last), parts.host.partition(".")[0]),
+        *parts.segments,
+        *path_parameters(parts.segments),
+        *map(name_of, parts.query),
+    }
+
+
 def fold(segments: tuple[str, ...]) -> tuple[str, ...]:
     """Write each run of segments that is repeated at once, of up to 4 segments, a single time."""
     folded: list[str] = []
@@ -180,6 +191,12 @@ def _drop_parameters(change: Change, parts: Parts) -> Parts:
     return parts._replace(
         query=tuple(parameter for parameter in parts.query if name_of(parameter) not in names)
     )
+
+
+def _drop_together(change: Change, parts: Parts) -> Parts:
+    """Drop parameters if all of them are there."""
+    all_there = {*names_of(change)} <= {*map(name_of, parts.query)}
+    return _drop_parameters(change, parts) if all_there else parts
 
 
 def _drop_value(change: Change, parts: Parts) -> Parts:
@@ -248,12 +265,12 @@ def _one_page(change: Change, parts: Parts) -> Parts:
 
 
 KINDS: dict[str, Callable[[Change, Parts], Parts]] = {
+    DROP_PATH_PARAMETER: _drop_path_parameter,
     HTTPS.kind: lambda _, parts: parts._replace(scheme="https"),
     WWW.kind: _drop_host,
     DROP_HOST: _drop_host,
     ONE_PAGE: _one_page,
     LOWER.kind: lambda _, parts: parts._replace(segments=tuple(map(str.lower, parts.segments))),
-    DROP_PATH_PARAMETER: _drop_path_parameter,
     FOLD.kind: lambda _, parts: parts._replace(segments=fold(parts.segments)),
     DROP_SEGMENT: _drop_segments,
     DROP_PAIR: _drop_segments,
@@ -262,15 +279,14 @@ KINDS: dict[str, Callable[[Change, Parts], Parts]] = {
     DROP_LAST: _drop_last,
     DROP_EXTENSION: _drop_extension,
     SLASH.kind: lambda _, parts: parts._replace(slash=not parts.segments),
-    DROP_TOGETHER: _drop_parameters,
+    DROP_TOGETHER: _drop_together,
     DROP_PARAMETER: _drop_parameters,
     DROP_VALUE: _drop_value,
     SORT.kind: lambda _, parts: parts._replace(query=tuple(sorted(parts.query))),
 }
 """What each kind of change does, in the order in which a URL is reduced."""
 
-ORDER = {kind: number for number, kind in enumerate(KINDS)}
-"""Places of the kinds in that order."""
+_ORDER = {kind: number for number, kind in enumerate(KINDS)}
 
 _ALWAYS_TRIED = (HTTPS, WWW, LOWER, FOLD, SLUG, SLASH, SORT)
 
@@ -312,9 +328,14 @@ def differences(a: Parts, b: Parts) -> tuple[Change, ...]:
     return ()
 
 
+def in_order(changes: Iterable[Change]) -> list[Change]:
+    """Sort changes as they are applied: of segments, the greatest is exchanged first."""
+    return sorted(sorted({*changes}, reverse=True), key=lambda change: _ORDER[change.kind])
+
+
 def make_equal(changes: Iterable[Change], parts: Parts) -> Parts:
     """Apply changes to a URL: of a segment that is repeated, only the first is exchanged."""
-    for change in sorted(changes, key=lambda change: ORDER[change.kind]):
+    for change in in_order(changes):
         parts = KINDS[change.kind](change, parts)
     return parts
 

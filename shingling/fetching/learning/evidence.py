@@ -222,9 +222,9 @@ class Tree:
                 risk = min(risk, loss(prior, agreed))
         return risk
 
-    def acts(self, max_risk: float) -> bool:
-        """Whether the risk is small enough somewhere."""
-        return any(self.risk(path_to(key)) <= max_risk for key in self.nodes)
+    def acting(self, max_risk: float, path: NodePath = ()) -> set[str]:
+        """Find the nodes at which the risk is small enough, also among those of a path."""
+        return {key for key in (*self.nodes, *path) if self.risk(path_to(key)) <= max_risk}
 
     def _has_own_page(self, path: NodePath) -> bool:
         if path[:2][-1] in self.nodes:  # as the root always is

@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from shingling.fetching.learning.recent import Recent, Table
+from shingling.fetching.learning.recent import Table
 from shingling.fetching.learning.snapshots import RecentSnapshots
 from shingling.fetching.learning.traps import Traps
 
-if TYPE_CHECKING:
-    from shingling.fetching.learning.changes import Reduced
-    from shingling.fetching.learning.parts import Parts
-
 MAX_SNAPSHOT_BYTES = 16_000_000
 """Of the pages of all sites that others can be compared with; the oldest are forgotten."""
-
-MAX_REDUCED = 2_048
-"""URLs of all sites whose reduction is remembered."""
 
 
 class Memory:
@@ -29,7 +20,6 @@ class Memory:
     def __init__(self) -> None:
         self.traps = Traps()
         self.snapshots = RecentSnapshots(MAX_SNAPSHOT_BYTES)
-        self.reduced: Recent[tuple[int, Parts], Reduced] = Recent(MAX_REDUCED)
         self.last_of_content = Table(18)  # last page with a content
         self.first_and_last = Table(19)  # page whose URL has a key, as it is or by one more change
         self.links = Table(19)  # whether two pages have had a link

@@ -77,15 +77,13 @@ class PairEvidence:
                 continue  # both have the pair: /en/1.0/a and /en/1.1/a are mirrors
             counted_now.add(change)
             count_urls = is_only_content or change.kind == ONE_PAGE
-            acts = self._rules.agree(change, pair.nodes, content, count_urls)
+            self._rules.agree(change, pair.nodes, content, count_urls)
             tree = self._rules.trees.get(change)
             if is_of_content(change) or (tree and tree.root.contradicted):
                 value = value_dropped(earlier, pair.parts, change)
                 if value and value not in counted:
                     counted_now.add(value)
-                    acts |= self._rules.agree(value, pair.nodes, content)
-            if acts:
-                self._pages.renew_all_keys()
+                    self._rules.agree(value, pair.nodes, content)
         return counted_now
 
     def count_other(self, pair: Pair, counted: Collection[Change] = ()) -> None:
@@ -148,8 +146,7 @@ class PairEvidence:
             is_unknown = change.kind == ONE_PAGE and change not in self._rules.trees
             if change in counted or is_unknown:
                 continue
-            if self._rules.contradict(change, pair.nodes, content, share):
-                self._pages.renew_all_keys()
+            self._rules.contradict(change, pair.nodes, content, share)
 
 
 def _split_blame(risks: dict[Change, float]) -> dict[Change, float]:

@@ -2,44 +2,36 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import count
 from typing import TYPE_CHECKING
 
 from shingling.fetching.learning.changes import (
-    DROP_LAST,
-    DROP_PAIR,
     DROP_PARAMETER,
-    DROP_PATH_PARAMETER,
-    DROP_SEGMENT,
     DROP_TOGETHER,
     DROP_VALUE,
-    EXCHANGE_SEGMENT,
-    ORDER,
-    SORT,
     Change,
     Reduced,
     Step,
     apply,
-    masked,
+    in_order,
     names_of,
-    path_parameters,
     read_change,
+    words_of,
 )
 from shingling.fetching.learning.evidence import ROOT, Tree, path_nodes, path_to
 from shingling.fetching.learning.pages import Contradiction, RuleCounts, UrlRule
 from shingling.fetching.learning.parts import Parts, name_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable
 
     from shingling.fetching.learning.evidence import NodePath
     from shingling.fetching.learning.memory import Memory
     from shingling.fetching.learning.pages import Skip
 
 _MAX_CHANGES = 256  # of a site, about which evidence is kept
-_MAX_STEPS_OF_PATH = 8
-_BY_SEGMENT = (DROP_LAST, DROP_SEGMENT, DROP_PAIR, EXCHANGE_SEGMENT)
-_OF_QUERY = (DROP_TOGETHER, DROP_PARAMETER, DROP_VALUE, SORT.kind)
+_MAX_PASSES = 4  # of all changes over a URL: one may be right below what another one makes of it
 
 _versions = count()  # of the rules of all sites
 
@@ -55,6 +47,7 @@ class SiteRules:
 
     Attributes:
         trees: the evidence.
+        version: another one whenever a change acts, or stops to act.
     """
 
     def __init__(
@@ -64,13 +57,10 @@ class SiteRules:
         self.max_risk = max_risk
         self._never = never
         self.trees: dict[Change, Tree] = {}
-        self._acting = set[Change]()  # somewhere on the site
+        self._acting: dict[Change, None] = {}  # somewhere on the site, as they are applied
         self._stopped: list[Contradiction] = []  # since the last `take_stopped`
-        self._of_path: list[Change] = []
-        self._together: list[Change] = []
-        self._by_segment: dict[str, list[Change]] = {}
         self.memory = memory
-        self._version = next(_versions)
+        self.version = next(_versions)
 
     def risk(self, change: Change, path: NodePath) -> float:
         """Estimate the share of pages that a change loses at a path; 1 if nothing is known."""
@@ -79,98 +69,24 @@ class SiteRules:
 
     def reduce(self, parts: Parts, also: Collection[Change] = ()) -> Reduced:
         """Apply to a URL all changes whose risk is small enough, and some others in any case."""
-        if also:
-            return self._reduce(parts, also)
-        key = self._version, parts
-        reduced = self.memory.reduced.get(key)
-        if reduced is None:
-            reduced = self._reduce(parts, ())
-            self.memory.reduced.put(key, reduced)
-        return reduced
-
-    def _reduce(self, parts: Parts, also: Collection[Change]) -> Reduced:
         steps: list[Step] = []
-        while len(steps) < _MAX_STEPS_OF_PATH and (first := self._first_step(parts, also)):
-            parts, step = first
-            steps.append(step)
-        return Reduced(self._reduce_query(parts, also, steps), tuple(steps))
+        for _ in range(_MAX_PASSES):
+            before, words = parts, words_of(parts)
+            for change in (*self._acting, *also):
+                is_there = change.what.partition("&")[0] in words
+                changed = apply(change, parts) if is_there else None
+                if changed is None:
+                    continue
+                risk = self.risk(change, path_nodes(changed.segments))
+                if risk <= self.max_risk or change in also:
+                    steps.append(Step(change, _dropped(parts, changed), risk))
+                    parts = changed
+            if parts == before:
+                break
+        return Reduced(parts, tuple(steps))
 
-    def _first_step(self, parts: Parts, also: Collection[Change]) -> tuple[Parts, Step] | None:
-        """Apply the first change that may be applied to all but the query."""
-        for change in self._may_change(parts, also):
-            changed = apply(change, parts)
-            if changed is not None:
-                path = path_nodes(changed.segments)
-                if step := self._step(change, path, also, _dropped(parts, changed)):
-                    return changed, step
-        return None
-
-    def _step(
-        self, change: Change, path: NodePath, also: Collection[Change], dropped: str
-    ) -> Step | None:
-        """Make a step of a change; None if it is too risky at a path."""
-        risk = self.risk(change, path)
-        return Step(change, dropped, risk) if risk <= self.max_risk or change in also else None
-
-    def _may_change(self, parts: Parts, also: Iterable[Change]) -> Iterator[Change]:
-        """Yield the changes that may be applied to all but the query."""
-        for name in path_parameters(parts.segments):
-            yield Change(DROP_PATH_PARAMETER, name)
-        yield from self._of_path
-        if self._by_segment:
-            for segment in dict.fromkeys((*parts.segments, *map(masked, parts.segments[-1:]))):
-                yield from self._by_segment.get(segment, ())
-        for change in also:
-            if change.kind not in _OF_QUERY:
-                yield change
-
-    def _reduce_query(self, parts: Parts, also: Collection[Change], steps: list[Step]) -> Parts:
-        if not parts.query:
-            return parts
-        path = path_nodes(parts.segments)
-        together = self._together_in(parts.query, also)
-        kept = []
-        for parameter in parts.query:
-            if step := self._drop(parameter, path, also, together):
-                steps.append(step)
-            else:
-                kept.append(parameter)
-        query, ordered = tuple(kept), tuple(sorted(kept))
-        names = "&".join(map(name_of, query))
-        if query != ordered and (step := self._step(SORT, path, also, names)):
-            steps.append(step)
-            query = ordered
-        return parts._replace(query=query)
-
-    def _together_in(self, query: Sequence[str], also: Iterable[Change]) -> dict[str, Change]:
-        """Find the changes that drop several parameters, all of which a query has, by each name."""
-        known = [*self._together, *(change for change in also if change.kind == DROP_TOGETHER)]
-        there = {*map(name_of, query)}
-        return {
-            name: change
-            for change in known
-            if (names := names_of(change)) and there >= {*names}
-            for name in names
-        }
-
-    def _drop(
-        self,
-        parameter: str,
-        path: NodePath,
-        also: Collection[Change],
-        together: Mapping[str, Change],
-    ) -> Step | None:
-        """Drop a parameter of a query, or its value; None if it stays."""
-        name, _, value = parameter.partition("=")
-        alone = (Change(DROP_PARAMETER, name), Change(DROP_VALUE, name, value))
-        for change in filter(None, (together.get(name), *alone)):
-            is_tried = change in self._acting or change in also
-            if is_tried and (step := self._step(change, path, also, parameter)):
-                return step
-        return None
-
-    def agree(self, change: Change, path: NodePath, content: int, count_urls: bool = False) -> bool:
-        """Count a page that was the same; whether the change acts from now on.
+    def agree(self, change: Change, path: NodePath, content: int, count_urls: bool = False) -> None:
+        """Count a page that was the same.
 
         Args:
             change: that makes two URLs equal.
@@ -180,27 +96,17 @@ class SiteRules:
         """
         tree = self._tree(change)
         if tree is None:
-            return False
+            return
         if max(tree.risk(path[:1]), tree.risk(path)) <= self.max_risk:
             tree.agree(path, content, count_urls)
-            return False
-        before = self._acts_on(tree, path)
-        if not tree.agree(path, content, count_urls) or before == self._acts_on(tree, path):
-            return False
-        self._renew([change])
-        return True
+            return
+        before = tree.acting(self.max_risk, path)
+        has_counted = tree.agree(path, content, count_urls)
+        if has_counted and before != tree.acting(self.max_risk, path):
+            self._renew([change])
 
-    def _acts_on(self, tree: Tree, path: NodePath) -> set[tuple[int, str]]:
-        """Find the nodes at which a change acts: at each depth of a path, and right below it."""
-        acting = set[tuple[int, str]]()
-        for depth, key in enumerate(path, 1):
-            above, node = path[:depth], tree.nodes.get(key)
-            paths = [above, *((*above, child) for child in (node.children if node else ()))]
-            acting |= {(depth, way[-1]) for way in paths if tree.risk(way) <= self.max_risk}
-        return acting
-
-    def contradict(self, change: Change, path: NodePath, content: int, share: float = 1.0) -> bool:
-        """Count a page that would have been lost; whether the change stops to act somewhere.
+    def contradict(self, change: Change, path: NodePath, content: int, share: float = 1.0) -> None:
+        """Count a page that would have been lost.
 
         Args:
             change: that makes two URLs equal.
@@ -210,16 +116,13 @@ class SiteRules:
         """
         tree = self._tree(change)
         if tree is None:
-            return False
-        is_acting = change in self._acting
-        before = self._acts_on(tree, path) if is_acting else set()
-        if not tree.contradict(path, content, share) or not is_acting:
-            return False
+            return
+        before = tree.acting(self.max_risk, path)
+        if not tree.contradict(path, content, share) or not before:
+            return
         self._renew([change])
-        if before <= self._acts_on(tree, path):
-            return False
-        self._stopped.append(Contradiction(self.site, change.text))
-        return True
+        if not before <= tree.acting(self.max_risk, path):
+            self._stopped.append(Contradiction(self.site, change.text))
 
     def take_stopped(self) -> list[Contradiction]:
         """Take the changes that have stopped to act somewhere since the last call."""
@@ -287,23 +190,14 @@ class SiteRules:
 
     def _renew(self, changes: Iterable[Change]) -> None:
         """Note which of some changes act now, and sort all that act by where they are applied."""
-        self._version = next(_versions)
-        before = frozenset(self._acting)
-        self._acting &= self.trees.keys()
+        self.version = next(_versions)
+        acting = self.trees.keys() & self._acting
         for change in changes:
-            if self.trees[change].acts(self.max_risk):
-                self._acting.add(change)
+            if self.trees[change].acting(self.max_risk):
+                acting.add(change)
             else:
-                self._acting.discard(change)
-        if self._acting == before:
-            return
-        self._of_path, self._by_segment = [], {}
-        self._together = [change for change in self._acting if change.kind == DROP_TOGETHER]
-        for change in sorted(self._acting, key=lambda change: ORDER[change.kind]):
-            if change.kind in _BY_SEGMENT:
-                self._by_segment.setdefault(change.what, []).append(change)
-            elif change.kind not in (*_OF_QUERY, DROP_PATH_PARAMETER):
-                self._of_path.append(change)
+                acting.discard(change)
+        self._acting = dict.fromkeys(in_order(acting))
 
     def _make_room(self) -> bool:
         """Forget the change about which least is known, if that is next to nothing."""
@@ -320,7 +214,10 @@ class SiteRules:
 
 
 def _dropped(before: Parts, after: Parts) -> str:
-    """Tell two URLs apart that a change makes equal: the segments that it is about."""
-    if len(before.segments) != len(after.segments):
-        return "/".join(before.segments)
-    return "/".join(x for x, y in zip(before.segments, after.segments, strict=True) if x != y)
+    """Tell two URLs apart that a change makes equal: the segments or parameters it is about."""
+    if before.segments != after.segments:
+        return "/".join((Counter(before.segments) - Counter(after.segments)).elements())
+    if before.query == after.query:
+        return ""
+    dropped = [parameter for parameter in before.query if parameter not in after.query]
+    return "&".join(dropped or map(name_of, before.query))  # or they are sorted

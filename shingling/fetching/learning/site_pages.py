@@ -51,6 +51,7 @@ class SitePages:
         self.counted = 0
         self._before = array("i")  # the page before each one that has its content, or none
         self._next_renewed = 0  # page whose key is renewed next
+        self._version = rules.version  # of the rules by which keys are renewed
         self._old_keys = 0  # pages whose keys may be of former rules
 
     def add(self, url: str, content: int, snapshot: PageSnapshot) -> int:
@@ -126,12 +127,10 @@ class SitePages:
     def _key_of(self, number: int) -> int:
         return self._rules.reduce(self.parts(number)).key
 
-    def renew_all_keys(self) -> None:
-        """Renew the keys of all pages from now on: the rules have changed."""
-        self._old_keys = len(self.urls)
-
     def renew_some_keys(self) -> None:
-        """Renew the keys of the next pages whose keys may be old."""
+        """Renew the keys of the next pages whose keys may be old: all, if rules have changed."""
+        if self._version != self._rules.version:
+            self._version, self._old_keys = self._rules.version, len(self.urls)
         for _ in range(min(_MAX_RENEWED_AT_ONCE, self._old_keys)):
             self.add_key(self._next_renewed)
             self._next_renewed = (self._next_renewed + 1) % len(self.urls)

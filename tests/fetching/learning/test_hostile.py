@@ -149,7 +149,6 @@ def test_what_is_kept_of_a_page_is_little_when_many_are_known(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("shingling.fetching.learning.memory.MAX_SNAPSHOT_BYTES", 64_000)
-    monkeypatch.setattr("shingling.fetching.learning.memory.MAX_REDUCED", 64)
     assert (_kept(1600) - _kept(800)) / 800 < 600
 
 
