@@ -154,8 +154,8 @@ def _exported_pages(connection: Connection, with_texts: bool) -> Iterator[Mappin
 def _exported_templates(connection: Connection) -> Iterator[Record]:
     for site, rows in groupby(_rows(connection, _TEMPLATES), key=itemgetter("site")):
         merged = merge_newest(row["entries"] for row in rows)
-        if len(merged):
-            yield Record("template", {"site": site, "blocks": merged.tobytes()})
+        if merged:
+            yield Record("template", {"site": site, "blocks": merged})
 
 
 def restore(session: Session, header: Header, records: Iterable[Record]) -> Counter[str] | None:

@@ -15,18 +15,15 @@ that others have added since.
 
 from __future__ import annotations
 
-from collections import OrderedDict, defaultdict
-from copy import copy
+from collections import defaultdict
 from dataclasses import dataclass, field
-from itertools import chain, groupby
-from operator import itemgetter
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shingling.store.model import SplitText
 from shingling.store.schema.tables import fetch_rows, select_in
-from shingling.store.urls import site_of
 from shingling.text import PARAGRAPH_CHARACTERS, possible_names, title_key, title_parts
 
 if TYPE_CHECKING:
@@ -34,8 +31,6 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from shingling.arrays import Hashes, Integers, Numbers, Records
-    from shingling.store.model import Page
     from shingling.store.schema.rows import Row
     from shingling.text import PreparedText
 
@@ -59,7 +54,6 @@ _MAX_BLOCKS_HELD = 4_000_000  # of all sites: 48 MB
 _MAX_ROWS = 64  # of a site, from which on they are merged
 _MAX_HOST = 253  # characters
 
-_STAMPS = "SELECT site, count(*), sum(id) FROM site_blocks WHERE site {} GROUP BY site"
 _IDS = "SELECT site, id FROM site_blocks WHERE site {}"
 _ROWS = "SELECT site, id, entries FROM site_blocks WHERE id {}"
 _INSERT = "INSERT INTO site_blocks (site, entries) VALUES {} RETURNING site, id"
@@ -67,128 +61,71 @@ _TAKE_OUT = "DELETE FROM site_blocks WHERE site = ? RETURNING id, entries"
 _ROWS_AT_ONCE = 500
 
 
-class KnownSite:
-    """What is stored of a site: the title of each block, in sorted arrays.
-
-    Args:
-        rows: of the table `site_blocks`, with their ids.
+class Site:
+    """The template of a site: what is stored of it, and what one transaction adds to that.
 
     Attributes:
-        rows: their ids.
+        rows: ids of its rows in the table `site_blocks`.
+        fresh: titles by block that this transaction has learned.
+        number: of the template, which is another one once a block has become template.
     """
 
-    def __init__(self, rows: Sequence[tuple[int, bytes]] = ()) -> None:
+    def __init__(self) -> None:
         self.rows: list[int] = []
+        self.fresh: dict[int, int] = {}
+        self.number = 0
+        # What is stored, sorted by block.
         self._blocks, self._titles = np.empty(0, np.uint64), np.empty(0, np.uint32)
-        self.add_rows(rows)
-
-    @property
-    def stamp(self) -> tuple[int, int]:
-        """Number of the rows, and sum of their ids: it changes with every change of the rows."""
-        return len(self.rows), sum(self.rows)
+        self._looked_up: dict[int, int | None] = {}  # titles by block, None: not seen
 
     @property
     def size(self) -> int:
         """Blocks that are held, for the memory that they take."""
         return len(self._blocks) + _BLOCKS_A_SITE
 
-    def titles(self, blocks: Sequence[int]) -> list[int | None]:
-        """Title that each block is stored with, or None."""
-        found: list[int | None] = [None] * len(blocks)
-        there, places = self._find(np.array(blocks, dtype=np.uint64))
-        for at, title in zip(there.tolist(), self._titles[places].tolist(), strict=True):
-            found[at] = title
-        return found
+    def add_rows(self, rows: Mapping[int, bytes]) -> None:
+        """Add what is stored in rows, given by their ids."""
+        self._add(merge_entries(rows.values()))
+        self.rows += rows
 
-    def add(self, learned: dict[int, int], rows: Sequence[int]) -> None:
-        """Add what was learned, and is stored now, in rows with these ids."""
-        self.rows = [*rows]
-        if learned:
-            blocks = np.fromiter(learned, np.uint64, len(learned))
-            self._add(blocks, np.fromiter(learned.values(), np.uint32, len(learned)))
+    def settle(self) -> None:
+        """Take what was learned for stored: the transaction is committed."""
+        self._add(self.fresh)
+        self.fresh, self._looked_up = {}, {}
 
-    def add_rows(self, rows: Sequence[tuple[int, bytes]]) -> None:
-        """Add rows that others have written; a block with another title is template then."""
-        entries = merge_entries(raw for _, raw in rows)
-        there, places = self._find(entries["block"])
-        differs = self._titles[places] != entries["title"][there]
-        entries["title"][there[differs]] = TEMPLATE
-        self._add(entries["block"], entries["title"])
-        self.rows = [*self.rows, *(row_id for row_id, _ in rows)]
-
-    def _find(self, blocks: Hashes) -> tuple[Integers, Integers]:
-        """Which of some blocks are held, and where."""
-        places = self._blocks.searchsorted(blocks)
-        there = (places < len(self._blocks)).nonzero()[0]
-        there = there[self._blocks[places[there]] == blocks[there]]
-        return there, places[there]
-
-    def _add(self, blocks: Hashes, titles: Numbers) -> None:
-        """Add entries, which take the place of those that are held of the same blocks."""
-        joined = np.concatenate((self._blocks, blocks))
-        order = np.argsort(joined, kind="stable")
-        ordered = joined[order]
-        is_last = np.ones(len(order), np.bool_)
-        np.not_equal(ordered[1:], ordered[:-1], out=is_last[:-1])
-        self._blocks = ordered[is_last]
-        self._titles = np.concatenate((self._titles, titles))[order[is_last]]
-
-
-class SiteCache:
-    """What is stored of the sites that were met last, from one transaction to the next."""
-
-    def __init__(self) -> None:
-        self._sites: OrderedDict[str, KnownSite] = OrderedDict()
-        self._size = 0
-
-    def get(self, name: str) -> KnownSite:
-        """Take what was known of a site: its rows may be others now."""
-        return self._sites.get(name) or KnownSite()
-
-    def keep(self, name: str, site: Site) -> None:
-        """Keep a site with what was learned; those that were met longest ago give way."""
-        self._forget(name)
-        if not site.rows:
+    def _add(self, entries: Mapping[int, int]) -> None:
+        """Add titles by block; a block that has another title is template then."""
+        if not entries:
             return
-        site.known.add(site.fresh, site.rows)
-        self._sites[name] = site.known
-        self._size += site.known.size
-        while self._size > _MAX_BLOCKS_HELD and len(self._sites) > 1:
-            self._forget(next(iter(self._sites)))
+        added = np.fromiter(entries, np.uint64, len(entries))
+        blocks = np.concatenate((self._blocks, added))
+        order = np.argsort(blocks, kind="stable")
+        blocks = blocks[order]
+        titles = np.concatenate((self._titles, np.fromiter(entries.values(), np.uint32)))[order]
+        is_first = np.ones(len(blocks), np.bool_)
+        np.not_equal(blocks[1:], blocks[:-1], out=is_first[1:])
+        differs = ~is_first[1:] & (titles[1:] != titles[:-1])
+        titles[:-1][differs] = TEMPLATE
+        self._blocks, self._titles = blocks[is_first], titles[is_first]
 
-    def _forget(self, name: str) -> None:
-        known = self._sites.pop(name, None)
-        if known is not None:
-            self._size -= known.size
-
-
-class Site:
-    """The template of a site, as one transaction knows it and adds to it.
-
-    Attributes:
-        known: what was stored before.
-        fresh: titles by block that this transaction has learned.
-        rows: ids of the rows with both, once they are written.
-        number: of the template, which is another one once a block has become template.
-    """
-
-    def __init__(self, known: KnownSite) -> None:
-        self.known, self.rows = known, known.rows
-        self.number = 0
-        self.fresh: dict[int, int] = {}
-        self._titles: dict[int, int | None] = {}  # of blocks that were asked for
-
-    def look_up(self, blocks: Sequence[int]) -> None:
-        """Look up blocks together, before they are asked for."""
-        missing = [*{*blocks}.difference(self._titles)]
-        if missing:
-            self._titles.update(zip(missing, self.known.titles(missing), strict=True))
+    def look_up(self, blocks: Iterable[int]) -> None:
+        """Look up what is stored of blocks together, before they are asked for."""
+        missing = [*{*blocks}.difference(self._looked_up)]
+        if not missing:
+            return
+        self._looked_up.update(dict.fromkeys(missing))
+        wanted = np.array(missing, np.uint64)
+        places = self._blocks.searchsorted(wanted)
+        there = (places < len(self._blocks)).nonzero()[0]
+        there = there[self._blocks[places[there]] == wanted[there]]
+        for at, title in zip(there.tolist(), self._titles[places[there]].tolist(), strict=True):
+            self._looked_up[missing[at]] = title
 
     def learn(self, block: int, title: int) -> None:
         """Note a block of a page with this title (32 bits, not 0)."""
         before = self.title(block)
         if before not in (title, TEMPLATE):
-            self.fresh[block] = self._titles[block] = title if before is None else TEMPLATE
+            self.fresh[block] = self._looked_up[block] = title if before is None else TEMPLATE
             self.number += before is not None
 
     def learn_text(self, text: PreparedText, without: Collection[int], title: int) -> None:
@@ -198,21 +135,27 @@ class Site:
         for block, characters in zip(blocks, text.characters.tolist(), strict=True):
             if block in without:
                 continue
-            if characters < PARAGRAPH_CHARACTERS or self._titles[block] in (None, title, TEMPLATE):
+            if characters < PARAGRAPH_CHARACTERS or self._looked_up[block] in (
+                None,
+                title,
+                TEMPLATE,
+            ):
                 self.learn(block, title)
             else:
                 self.learn_chained(block, _PARAGRAPH_STEPS, title)
 
     def title(self, block: int) -> int | None:
         """Title that a block was seen under; None: it was not."""
-        if block not in self._titles:
-            self.look_up([block])
-        return self._titles[block]
+        if block not in self._looked_up:
+            place = int(self._blocks.searchsorted(np.uint64(block)))
+            is_there = place < len(self._blocks) and self._blocks[place] == block
+            self._looked_up[block] = int(self._titles[place]) if is_there else None
+        return self._looked_up[block]
 
     def learn_chained(self, key: int, chain: Sequence[int], title: int) -> None:
         """Note a title under the first of a key's chained keys that is not yet template."""
         for step in chain:
-            if self.title(key ^ step) != TEMPLATE:
+            if not self.is_template(key ^ step):
                 self.learn(key ^ step, title)
                 break
 
@@ -236,8 +179,34 @@ class Site:
         """Split a text into what is compared and the template."""
         blocks = text.keys.tolist()
         self.look_up(blocks)
-        titles = self._titles
-        return SplitText(text, np.array([titles[block] == TEMPLATE for block in blocks], np.bool_))
+        is_template = [self._looked_up[block] == TEMPLATE for block in blocks]
+        return SplitText(text, np.array(is_template, np.bool_))
+
+
+class SiteCache:
+    """What is stored of the sites that were met last, from one transaction to the next."""
+
+    def __init__(self) -> None:
+        self._sites: dict[str, Site] = {}  # the one that was met last is the last one
+        self._size = 0
+
+    def take(self, name: str) -> Site:
+        """Take out what was known of a site: its rows may be others now."""
+        site = self._sites.pop(name, None)
+        if site is None:
+            return Site()
+        self._size -= site.size
+        return site
+
+    def keep(self, name: str, site: Site) -> None:
+        """Keep a site with what was learned; those that were met longest ago give way."""
+        if not site.rows:
+            return
+        site.settle()
+        self._sites[name] = site
+        self._size += site.size
+        while self._size > _MAX_BLOCKS_HELD and len(self._sites) > 1:
+            self.take(next(iter(self._sites)))
 
 
 @dataclass
@@ -261,45 +230,21 @@ class Templates:
 
     def read(self, names: Iterable[str]) -> None:
         """Read what is known of sites, unless it was read before."""
-        missing = {*names}.difference(self._sites)
-        if not missing:
-            return
-        known = {name: self.cache.get(name) for name in missing}
-        stamps = dict.fromkeys(missing, KnownSite().stamp)
-        for name, number, total in select_in(self.connection, _STAMPS, missing):
-            stamps[name] = number, int(total)
-        known |= self._changed(
-            {name: site for name, site in known.items() if site.stamp != stamps[name]}
-        )
-        for name, site in known.items():
-            self._sites[name] = Site(site)
-
-    def _changed(self, known: Mapping[str, KnownSite]) -> dict[str, KnownSite]:
-        """Read what is stored now of sites that others have written to, but for what is known."""
-        stored = {name: set[int]() for name in known}
-        for name, row_id in select_in(self.connection, _IDS, known):
+        stored = {name: set[int]() for name in names if name not in self._sites}
+        for name, row_id in select_in(self.connection, _IDS, stored):
             stored[name].add(row_id)
-        now = {
-            name: site if stored[name].issuperset(site.rows) else KnownSite()
-            for name, site in known.items()
-        }
-        wanted = chain.from_iterable(
-            stored[name].difference(site.rows) for name, site in now.items()
-        )
-        rows = sorted(map(tuple, select_in(self.connection, _ROWS, wanted)))
-        for name, own in groupby(rows, key=itemgetter(0)):
-            now[name] = copy(now[name])  # the cache has only what is committed
-            now[name].add_rows([(row_id, raw) for _, row_id, raw in own])
-        return now
-
-    def look_up(self, pages: Iterable[Page]) -> None:
-        """Look up all that pages may teach: the keys of their blocks and titles."""
-        keys = defaultdict[str, list[int]](list)
-        for page in pages:
-            keys[site_of(page.url)] += _keys_of(page)
-        self.read(keys)
-        for name, own in keys.items():
-            self._sites[name].look_up(own)
+        unread: set[int] = set()
+        for name, ids in stored.items():
+            site = self.cache.take(name)
+            if not ids.issuperset(site.rows):  # rows were merged, or removed
+                site = Site()
+            self._sites[name] = site
+            unread |= ids.difference(site.rows)
+        added = defaultdict[str, dict[int, bytes]](dict)
+        for name, row_id, entries in sorted(select_in(self.connection, _ROWS, unread)):
+            added[name][row_id] = entries
+        for name, rows in added.items():
+            self._sites[name].add_rows(rows)
 
     def learn(
         self,
@@ -345,7 +290,7 @@ class Templates:
         ]
         ids = self._insert([(name, pack_entries(site.fresh)) for name, site in learned])
         for name, site in learned:
-            site.rows = [*site.known.rows, ids[name]]
+            site.rows.append(ids[name])
             if len(site.rows) > _MAX_ROWS or len(site.fresh) > MAX_OTHER_BLOCKS:
                 self._merge(name)
 
@@ -362,9 +307,10 @@ class Templates:
         """Put one row in the place of all rows of a site."""
         # Another transaction may have added some: what this one takes out is what it puts in.
         taken = sorted(map(tuple, fetch_rows(self.connection, _TAKE_OUT, name)))
-        raw = merge_newest(entries for _, entries in taken).tobytes()
+        raw = merge_newest(entries for _, entries in taken)
         ids = self._insert([(name, raw)])
-        self._sites[name] = Site(KnownSite([(ids[name], raw)]))
+        self._sites[name] = Site()
+        self._sites[name].add_rows({ids[name]: raw})
 
     def keep(self) -> None:
         """Leave what this transaction, which is committed, has read and learned to later ones."""
@@ -372,45 +318,36 @@ class Templates:
             self.cache.keep(name, site)
 
 
-def _keys_of(page: Page) -> list[int]:
-    """Keys of a page's blocks, and those under which its title and its parts are learned."""
-    keys = [] if page.main_text is None else page.main_text.keys.tolist()
-    if page.title:
-        keys += [*_FIRST_TITLES, *(title_key(page.title) ^ step for step in _TITLE_STEPS)]
-        keys += [part ^ step for part in title_parts(page.title) for step in _PART_STEPS]
-    return keys
-
-
 def _number(row: Row, title: int) -> int:
     """Title that stands for a page whose own says nothing: its text under that title."""
     return int.from_bytes(row.text_hash[:4], "little") ^ (title >> 32) or 1
 
 
-def pack_entries(entries: dict[int, int]) -> bytes:
+def pack_entries(entries: Mapping[int, int]) -> bytes:
     """Titles by block as the table keeps them."""
     return np.array([*entries.items()], dtype=_ENTRY).tobytes()
 
 
-def merge_entries(rows: Iterable[bytes]) -> Records:
-    """One entry a block, in the order in which they were seen; one with two titles is template.
+def merge_entries(rows: Iterable[bytes]) -> dict[int, int]:
+    """Titles by block, in the order in which they were seen; one with two titles is template.
 
     Rows that are no entries, in a damaged store, are left out.
     """
-    entries = np.frombuffer(b"".join(filter(are_entries, rows)), dtype=_ENTRY)
-    _, first, place = np.unique(entries["block"], return_index=True, return_inverse=True)
-    merged = entries[first]
-    differs = entries["title"] != merged["title"][place]
-    merged["title"][place[differs]] = TEMPLATE
-    return merged[np.argsort(first)]
+    titles: dict[int, int] = {}
+    for block, title in np.frombuffer(b"".join(filter(are_entries, rows)), dtype=_ENTRY).tolist():
+        if titles.setdefault(block, title) != title:
+            titles[block] = TEMPLATE
+    return titles
 
 
-def merge_newest(rows: Iterable[bytes]) -> Records:
+def merge_newest(rows: Iterable[bytes]) -> bytes:
     """Merge rows of a site into one, without the oldest of too many blocks."""
-    entries = merge_entries(rows)
-    is_template = entries["title"] == TEMPLATE
-    template, other = np.flatnonzero(is_template), np.flatnonzero(~is_template)
-    gone = np.concatenate([template[:-MAX_TEMPLATE_BLOCKS], other[:-MAX_OTHER_BLOCKS]])
-    return np.delete(entries, gone)
+    titles = merge_entries(rows)
+    template = [block for block, title in titles.items() if title == TEMPLATE]
+    other = [block for block, title in titles.items() if title != TEMPLATE]
+    for block in (*template[:-MAX_TEMPLATE_BLOCKS], *other[:-MAX_OTHER_BLOCKS]):
+        del titles[block]
+    return pack_entries(titles)
 
 
 def are_entries(raw: object) -> bool:

@@ -17,6 +17,7 @@ from shingling.store.model import fetched_at
 from shingling.store.schema.rows import Keyed, Row, extracted, url_key
 from shingling.store.schema.tables import LIVE
 from shingling.store.templates import Templates
+from shingling.store.urls import site_of
 from shingling.text import title_key
 
 if TYPE_CHECKING:
@@ -95,8 +96,6 @@ class Batch:
             for url, (page, signature) in zip(urls, batch, strict=True)
             if times[url] > 1 or self._may_be_decided(self.pages.of_url(*url), signature)
         ]
-        if self.templates is not None:
-            self.templates.look_up(page for page, _ in moving)
         self._read_alike(moving, [(page.scope, page.main_text) for page, _ in moving])
         unknown = {url for url in urls if self.pages.of_url(*url) is None}
         if unknown:  # last: pages that others have stored and this batch has read are older
@@ -156,7 +155,8 @@ class Batch:
         self.pages.load(found)
         self.pages.load_referred()
         if self.templates is not None:
-            self.templates.read({row.site for row in self.pages.rows.values()})
+            sites = {site_of(page.url) for page, _ in signed}
+            self.templates.read(sites | {row.site for row in self.pages.rows.values()})
 
     def insert(self, page: Page, signature: Signature) -> Row:
         """Make a row of a page that has none, or in the place of one that cannot be read."""

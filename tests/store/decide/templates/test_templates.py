@@ -12,7 +12,7 @@ from hypothesis import given, settings, strategies as st
 
 import shingling.store.templates
 from shingling import Page, Rules, Store
-from shingling.store.templates import TEMPLATE as TEMPLATE_TITLE, KnownSite, pack_entries
+from shingling.store.templates import TEMPLATE as TEMPLATE_TITLE, Site, pack_entries
 from tests.store.decide.templates.pages import (
     TEMPLATE,
     A,
@@ -318,11 +318,13 @@ def test_stores_that_write_in_turns_learn_what_one_learns(
 )
 def test_rows_that_are_read_later_add_the_same(entries: list[dict[int, int]], first: int) -> None:
     rows = [(at, pack_entries(row)) for at, row in enumerate(entries)]
-    at_once, in_parts = KnownSite(rows), KnownSite(rows[:first])
-    in_parts.add_rows(rows[first:])
-    assert in_parts.titles(range(10)) == at_once.titles(range(10))
-    assert in_parts.stamp == at_once.stamp
-    for block, title in enumerate(at_once.titles(range(10))):
+    at_once, in_parts = Site(), Site()
+    at_once.add_rows(dict(rows))
+    in_parts.add_rows(dict(rows[:first]))
+    in_parts.add_rows(dict(rows[first:]))
+    assert [*map(in_parts.title, range(10))] == [*map(at_once.title, range(10))]
+    assert in_parts.rows == at_once.rows
+    for block, title in enumerate(map(at_once.title, range(10))):
         seen = {row[block] for row in entries if block in row}
         assert title == (None if not seen else seen.pop() if len(seen) == 1 else TEMPLATE_TITLE)
 
