@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
-TextHash: TypeAlias = bytes  # 16 of them
 MAX_WAIT_SECONDS = 60.0  # for a database that is locked or cannot be reached
 _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.02, 1.0  # between two attempts
 _WARN_AFTER_SECONDS = 2.0
@@ -283,31 +282,6 @@ class Database(ABC):
     @abstractmethod
     def postings(self, connection: Connection, table: Table) -> Postings:
         """Table of keys as a transaction sees it."""
-
-    @abstractmethod
-    def same_texts(
-        self,
-        connection: Connection,
-        table: Table,
-        hashes: Sequence[TextHash],
-        scopes: Sequence[str],
-        most: int,
-    ) -> Sequence[Sequence[Any]]:
-        """Read the oldest pages with each exact hash; exact duplicates are left out.
-
-        The page that exact duplicates copy is among them; the index on hashes has no others. Any
-        number of pages may have one text: an error page under every title.
-
-        Args:
-            connection: to the store.
-            table: of pages.
-            hashes: any number of them, each once.
-            scopes: of the pages.
-            most: pages of one hash at most.
-
-        Returns:
-            Values of each page, in the order of `COLUMNS`.
-        """
 
     @abstractmethod
     def allocate(self, connection: Connection, count: int) -> list[int]:

@@ -19,7 +19,6 @@ from shingling.store.backends.base import (
     Postings,
     RetryReason,
 )
-from shingling.store.schema.rows import COLUMNS
 from shingling.store.schema.tables import (
     database_error,
     execute,
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
     from sqlalchemy.exc import DBAPIError
 
     from shingling.arrays import Integers
-    from shingling.store.backends.base import TextHash
 
 
 # A server at its defaults has room for 6400 locks; other programs need some as well.
@@ -78,7 +76,6 @@ _RESTORED = [
     for table in ("pages", "runs", "rules")
 ]
 _ENTRIES = "unnest(CAST(? AS bigint[]), CAST(? AS bigint[])) AS given(key, page_id)"
-_PAGE_COLUMNS = ", ".join(f"page.{name}" for name in COLUMNS)
 _BYTES = (
     "SELECT sum(pg_total_relation_size(c.oid)) FROM pg_class c"
     " WHERE c.relnamespace = current_schema()::regnamespace AND c.relname = ANY(?)"
@@ -210,23 +207,6 @@ class PostgresDatabase(Database):
     def postings(self, connection: Connection, table: Table) -> Postings:
         """Table of keys, read and written by arrays."""
         return PostgresPostings(connection, table)
-
-    def same_texts(
-        self,
-        connection: Connection,
-        table: Table,
-        hashes: Sequence[TextHash],
-        scopes: Sequence[str],
-        most: int,
-    ) -> Sequence[Sequence[Any]]:
-        """Read the oldest pages of each hash, by a lateral join."""
-        query = (
-            f"SELECT {_PAGE_COLUMNS} FROM unnest(CAST(? AS bytea[])) AS given(hash)"  # noqa: S608 (our names)
-            f" CROSS JOIN LATERAL (SELECT * FROM {table} AS twin"
-            " WHERE twin.text_hash = given.hash AND twin.status <> 'exact'"
-            " AND twin.scope = ANY(CAST(? AS text[])) ORDER BY twin.id LIMIT ?) AS page"
-        )
-        return fetch_rows(connection, query, [*hashes], [*scopes], most)
 
     def allocate(self, connection: Connection, count: int) -> list[int]:
         """Take the next numbers of the sequence, which other transactions do not get."""

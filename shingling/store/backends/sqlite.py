@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sqlite3
 import time
@@ -17,16 +16,15 @@ from sqlalchemy.pool import NullPool, StaticPool
 
 from shingling.errors import StoreError
 from shingling.store.backends.base import MAX_WAIT_SECONDS, Database, RetryReason
-from shingling.store.schema.rows import COLUMNS, HASH_BYTES
 from shingling.store.schema.tables import fetch_rows, temporary
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from sqlalchemy import URL, Connection, Table
     from sqlalchemy.exc import DBAPIError
 
-    from shingling.store.backends.base import Postings, TextHash
+    from shingling.store.backends.base import Postings
     from shingling.store.backends.recent import Recent
 
 _T = TypeVar("_T")
@@ -43,7 +41,6 @@ _OF_A_DAMAGED_SCHEMA = (
     "no such table",
     "has no column",
 )
-_PAGE_COLUMNS = ", ".join(f"page.{name}" for name in COLUMNS)
 _LAST_ID = "SELECT seq FROM sqlite_sequence WHERE name = 'pages'"
 _FILES = "files"  # of a connection, in what the pool notes of it
 
@@ -163,30 +160,6 @@ class SqliteDatabase(Database):
         """Forget recent entries that a transaction has not stored."""
         for recent in self._recent.values():
             recent.forget()
-
-    def same_texts(
-        self,
-        connection: Connection,
-        table: Table,
-        hashes: Sequence[TextHash],
-        scopes: Sequence[str],
-        most: int,
-    ) -> Sequence[Sequence[Any]]:
-        """Read the oldest pages of each hash, by one statement for any number of hashes."""
-        # JSON has no bytes: each hash is cut out of all of them, joined. The condition on the
-        # status is spelled as in the index, which is not used otherwise.
-        query = (
-            f"SELECT {_PAGE_COLUMNS}"  # noqa: S608 (our names)
-            " FROM (SELECT substr(?, value, ?) AS hash FROM json_each(?)) AS given"
-            f" CROSS JOIN {table} AS page ON page.id IN ("
-            f" SELECT id FROM {table} AS twin WHERE twin.text_hash = given.hash"
-            " AND twin.status <> 'exact' AND twin.scope IN (SELECT value FROM json_each(?))"
-            " ORDER BY twin.id LIMIT ?)"
-        )
-        joined = b"".join(hashes)
-        starts = json.dumps([*range(1, len(joined), HASH_BYTES)])
-        bound = joined, HASH_BYTES, starts, json.dumps(scopes), most
-        return fetch_rows(connection, query, *bound)
 
     def allocate(self, connection: Connection, count: int) -> list[int]:
         """Take the ids after the highest one that was ever used."""

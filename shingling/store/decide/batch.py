@@ -136,13 +136,12 @@ class Batch:
         if not self.rules.finds_near:
             fewest = min_words = 0
         long_enough = [(page, signature) for page, signature in signed if signature.words >= fewest]
-        hashes = {
-            signature.text_hash
+        same = {
+            (signature.text_hash, page.scope)
             for page, signature in long_enough
             if signature.words >= min_words or title_key(page.title or "")
         }
-        if hashes:
-            self.pages.load_texts(hashes, {page.scope for page, _ in signed})
+        self.pages.load_texts(same)
         found: set[int] = set()
         if long_enough and self.rules.finds_near:
             keyed = [

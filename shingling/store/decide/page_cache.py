@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from shingling.store.schema.rows import COLUMNS, row_of
-from shingling.store.schema.tables import select_in
+from shingling.store.schema.tables import fetch_rows, select_in
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from shingling.store.schema.rows import Row
 
 _MAX_SAME_TEXT = 64  # pages of one text that are looked at, the oldest of them
+_TEXTS_AT_ONCE = 64  # in one statement
 _ALL = (1 << 63) - 1  # members of a group
 
 _ID, _SCOPE, _URL_KEY = (COLUMNS.index(name) for name in ("id", "scope", "url_key"))
@@ -62,13 +64,22 @@ class PageCache:
         """Read the rows of URLs by their keys, one a scope."""
         self._read("url_key", keys)
 
-    def load_texts(self, hashes: Iterable[bytes], scopes: Iterable[str]) -> None:
-        """Read the oldest rows with each of some texts."""
-        self._take(
-            self._database.same_texts(
-                self._connection, self._table, sorted(hashes), sorted(scopes), _MAX_SAME_TEXT
-            )
+    def load_texts(self, texts: Iterable[tuple[bytes, str]]) -> None:
+        """Read the oldest rows with each of some texts, given by hash and scope.
+
+        Any number of pages may have one text: an error page under every title. Exact duplicates are
+        left out; the page that they copy is among the rows.
+        """
+        # The condition on the status is spelled as in the index, which is not used otherwise.
+        oldest = (
+            f"SELECT * FROM ({self._select}text_hash = ? AND scope = ? AND status <> 'exact'"  # noqa: S608 (our names)
+            f" ORDER BY id LIMIT {_MAX_SAME_TEXT}) AS oldest"
         )
+        ordered = sorted(texts)
+        for start in range(0, len(ordered), _TEXTS_AT_ONCE):
+            part = ordered[start : start + _TEXTS_AT_ONCE]
+            query = " UNION ALL ".join([oldest] * len(part))
+            self._take(fetch_rows(self._connection, query, *chain.from_iterable(part)))
 
     def load_referred(self) -> None:
         """Read the originals of the rows, and the pages that decided on them."""
