@@ -74,22 +74,6 @@ def _followed(runs: Hashes, others: Hashes, words: int) -> Hashes:
     return found
 
 
-def numbered_runs(a: Sequence[str], b: Sequence[str], words: int) -> tuple[Hashes, Hashes]:
-    """Give each run of so many words (a power of two, and one more) of two texts a number.
-
-    Equal runs have one number. A run begins at each word but the last ones.
-
-    Returns:
-        uint64[len(a) - words + 1] and uint64[len(b) - words + 1].
-    """
-    single = _single_words(a, b)
-    runs, length = single, 1
-    while 2 * length < words:
-        runs, length = _followed(runs, runs, length), 2 * length
-    runs = _followed(runs, single, length)
-    return runs[: len(a) - words + 1], runs[len(a) + 1 :]
-
-
 def align(a: Sequence[str], b: Sequence[str]) -> Alignment | None:
     """Longest common subsequence and edit distance of two texts, in words, by rapidfuzz.
 

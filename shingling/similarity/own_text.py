@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from shingling.similarity.common_runs import numbered_runs
+from shingling.sketch.shingles import fingerprints, keyed_hashes
 from shingling.text import LINK_MARK, UNSPACED, canonical_words, fold
 
 if TYPE_CHECKING:
@@ -134,7 +134,9 @@ class _Comparison:
         self._lines, self._others = lines, others
         self._words, self._line_of = _words(lines)
         self._other_words, self._other_line_of = _words(others)
-        self._runs, self._other_runs = numbered_runs(self._words, self._other_words, _RUN)
+        self._runs, self._other_runs = (
+            fingerprints(keyed_hashes(words), _RUN) for words in (self._words, self._other_words)
+        )
         begins = np.flatnonzero(np.isin(self._runs, self._other_runs))
         is_said = np.zeros(len(self._words), np.bool_)
         for step in range(_RUN):
