@@ -176,8 +176,11 @@ class Batch:
         self.note_changed([row])
         if isinstance(page.fields, OwnFields):
             row.fields = page.fields.packed
-        if is_unchanged and page.body_key and extracted(page) == extracted(row):
-            self.texts.confirm(row, page.main_text, page.body_key)
+        is_kept = is_unchanged and self.rules.store_text and page.main_text is not None
+        if is_kept and self.lookup.index.sampled:  # samples are of texts that were kept before
+            is_kept = self.texts.of(row) is not None
+        if is_kept and page.body_key and extracted(page) == extracted(row):
+            self._keep_text(row, page)  # the body may be another one
         return last_run
 
     def change(self, row: Row, page: Page, signature: Signature) -> Row:

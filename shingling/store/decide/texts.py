@@ -42,7 +42,6 @@ class Texts:
         templates: of the sites; None if no texts are kept.
         is_split: whether texts are compared without their site's template.
         new: texts to be written, and keys of the bodies that they were extracted from, by page.
-        new_body_keys: of texts that stay.
     """
 
     connection: Connection
@@ -50,7 +49,6 @@ class Texts:
     templates: Templates | None
     is_split: bool
     new: dict[int, tuple[PreparedText | None, bytes | None]] = field(default_factory=dict)
-    new_body_keys: dict[int, bytes] = field(default_factory=dict)
     _kept: dict[int, PreparedText | None] = field(default_factory=dict)  # in the database, or not
     _samples: dict[tuple[str, str], list[int]] = field(default_factory=dict)
     # By page; with the text, and with the number of its site's template, that they are of.
@@ -76,17 +74,6 @@ class Texts:
             self._kept[former.id] = self.of(row)
         self.new[row.id] = main_text, body_key
         self._kept.pop(row.id, None)
-        self.new_body_keys.pop(row.id, None)
-
-    def confirm(self, row: Row, main_text: PreparedText | None, body_key: bytes) -> None:
-        """Note another body that the kept text of a page was extracted from, if it was."""
-        kept = self.of(row)
-        if main_text is None or kept != main_text:
-            return
-        if row.id in self.new:
-            self.new[row.id] = main_text, body_key
-        else:
-            self.new_body_keys[row.id] = body_key
 
     def load(self, ids: Iterable[int]) -> None:
         """Read the texts of pages together, as far as they are not here."""

@@ -79,10 +79,7 @@ def _write_texts(connection: Connection, changed: Texts, known: set[int]) -> Non
         if main_text is not None
     ]
     insert_rows(connection, texts, ("page_id", "zlib", "body_key"), kept)
-    confirmed = [(key, page_id) for page_id, key in changed.new_body_keys.items()]
-    execute_each(connection, "UPDATE texts SET body_key = ? WHERE page_id = ?", confirmed)
     changed.new.clear()
-    changed.new_body_keys.clear()
 
 
 def _delete_texts(connection: Connection, ids: Iterable[int]) -> None:
