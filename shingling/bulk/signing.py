@@ -45,6 +45,7 @@ logger = logging.getLogger(__name__)
 _PARTS_AHEAD = 3  # of each worker, that it has signed or is to sign
 _NO_ROWS = "there are no rows in it"
 _MAX_FIELDS_SHOWN = 20
+_MAX_NAME_SHOWN = 40  # characters: without a header, a text may stand where names do
 _OF_CHATS = ("messages", "conversations")  # fields that have the texts in data sets of chats
 _MAX_TRIES = 3  # of a worker to get ready, and of a row at which workers end
 
@@ -100,7 +101,7 @@ def _why_bad(bad: tuple[int, str], names: Sequence[str], fields: Fields) -> str:
     line, reason = bad
     if not names or {fields.text, fields.html} & {*names}:
         return f"no row can be used; line {line:,}: {reason}"
-    shown = ", ".join(names[:_MAX_FIELDS_SHOWN])
+    shown = ", ".join(name[:_MAX_NAME_SHOWN] for name in names[:_MAX_FIELDS_SHOWN])
     example = next((f", such as --text-field {name}" for name in _OF_CHATS if name in names), "")
     return plain_line(
         f"no row has the field {fields.text} or {fields.html}; the fields are: {shown}; name one"

@@ -140,7 +140,10 @@ def require_content(path: Path, max_bytes: int) -> None:
     if not is_folder or any(file.name.endswith(_WARC) for file in path.rglob("*")):
         require("warc", "WARC", "fastwarc", error=BulkError)
     if is_folder and next(read_archive(path, max_bytes=max_bytes, texts=True), None) is None:
-        raise BulkError(f"{plain_line(str(path))}: no file in it is HTML, .txt, .md or .warc")
+        raise BulkError(
+            f"{plain_line(str(path))}: no file in it is HTML, .txt, .md or .warc; files of rows are"
+            " named themselves, such as DIR/*.parquet"
+        )
 
 
 def _files(archive: Archive, worker: _ArchiveWorker) -> Iterator[Entry]:
@@ -260,7 +263,7 @@ class Reader:
 
 
 def _read_warc(archive: Archive) -> Iterator[Entry]:
-    """Yield the pages of a WARC file, its successful responses of HTML, and the texts of WET.
+    """Yield HTML of a WARC file, from successful responses and resources, and the texts of WET.
 
     Raises:
         ArchiveError: it is no WARC file, ends within a record, or fastwarc is not installed.
@@ -303,24 +306,27 @@ def _entry(record: WarcRecord, url: str, archive: Archive) -> Entry | None:
     """
     from fastwarc.warc import WarcRecordType
 
-    is_text = archive.texts and record.record_type == WarcRecordType.conversion
-    is_wanted = is_text or record.record_type == WarcRecordType.response
+    kind = record.record_type
+    is_text = archive.texts and kind == WarcRecordType.conversion
+    is_file = kind == WarcRecordType.resource
+    is_wanted = is_text or is_file or kind == WarcRecordType.response
     block = record.reader.read(archive.max_bytes + MAX_HEAD_BYTES) if is_wanted else b""
     length = record.content_length
     if "Content-Length" not in record.headers or len(block) + record.consume() < length:
         raise ArchiveError("it ends in the middle of a record")
-    if not is_wanted or not url or not (record.is_http or is_text):
+    if not is_wanted or not url or not (record.is_http or is_text or sniff_html(block)):
         return None
     if not is_chosen(url, archive.only):
         return None
     problem = url_problem(url)
     if problem:
         return SkippedPage(url, problem)
-    if not is_text:
+    if record.is_http:
         return _response(block, length, url, _date(record), archive.max_bytes)
     if length > archive.max_bytes:
         return SkippedPage(url, "too large")
-    return SavedPage(url, block, _date(record), name_field="url")
+    content_type = record.headers.get("Content-Type")
+    return SavedPage(url, block, _date(record), content_type, "url" if is_text else None)
 
 
 def _date(record: WarcRecord) -> datetime:

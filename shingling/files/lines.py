@@ -42,13 +42,14 @@ def unpacked(raw: IO[bytes]) -> Iterator[IO[bytes]]:
     """Open a file or a stream that may be packed by gzip or Zstandard.
 
     Raises:
-        BulkError: it is in UTF-16, or packed by Zstandard, which is not installed.
+        BulkError: it is in UTF-16 or UTF-32, or packed by Zstandard, which is not installed.
     """
     # A buffer of its own, as a stream cannot be read from its start again.
     buffered = io.BufferedReader(cast("io.RawIOBase", raw))
     try:
         start = buffered.peek(4)
-        if start.startswith((b"\xff\xfe", b"\xfe\xff")):
+        # Without a mark at the start, one of the first two bytes is 0.
+        if start.startswith((b"\xff\xfe", b"\xfe\xff")) or start[:2].count(0) == 1:
             raise BulkError(f"{raw.name}: it is in UTF-16; iconv -f UTF-16 -t UTF-8 makes UTF-8")
         if start.startswith(GZIP):
             with _Gunzip(fileobj=buffered) as file:
@@ -113,22 +114,27 @@ def limited_lines(file: IO[bytes], max_bytes: int) -> Items:
 
 
 def json_items(file: Any, max_bytes: int) -> Items:
-    """Yield what `limited_lines` does or, of a file that begins with an array, `array_items`."""
+    """Yield what `limited_lines` does or, of a file that spans lines, `spread_items`."""
     if not hasattr(file, "peek"):  # bytes in memory
         file = io.BufferedReader(file)
     if file.peek(len(BOM)).startswith(BOM):
         file.read(len(BOM))
-    return (array_items if is_array(file) else limited_lines)(file, max_bytes)
+    return (spread_items if is_spread(file) else limited_lines)(file, max_bytes)
 
 
-def is_array(file: Any) -> bool:
-    """Whether a file, of which nothing is read yet, begins with an array of JSON."""
+def is_spread(file: Any) -> bool:
+    """Whether a file begins with an array of JSON, or with an object of several lines.
+
+    Args:
+        file: of which nothing is read yet.
+    """
     start: bytes = file.peek(_PEEKED_BYTES)
-    return start.removeprefix(BOM).lstrip().startswith(b"[")
+    first_line = start.removeprefix(BOM).lstrip().partition(b"\n")[0]
+    return first_line.startswith(b"[") or first_line.rstrip() == b"{"
 
 
-def array_items(file: IO[bytes], max_bytes: int) -> Items:
-    """Yield the items of JSON arrays that follow each other, as `limited_lines` yields lines.
+def spread_items(file: IO[bytes], max_bytes: int) -> Items:
+    """Yield the items of JSON arrays, and objects, that follow each other, whatever their lines.
 
     Raises:
         EOFError: the rest is not JSON, is cut off, or is an item that is far too long.

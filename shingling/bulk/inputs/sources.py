@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, TypeAlias, TypeVar
@@ -24,7 +25,7 @@ from shingling.files.archives import (
     require_content,
 )
 from shingling.files.lines import (
-    is_array,
+    is_spread,
     json_items,
     reading_errors,
     too_long,
@@ -143,8 +144,10 @@ def _source(name: str, options: Options) -> Source:
     if form == "parquet":
         require("parquet", "Parquet", "pyarrow", error=BulkError)
         return Source(name, lambda: _parquet(path, size), identity, size)
+    if not path.is_file():  # a pipe, which can be read once
+        return Source(name, lambda: _file(path, form, options))
     with path.open("rb") as raw, unpacked(raw) as file:
-        has_lines = isinstance(file, io.BufferedReader) and not is_array(file)
+        has_lines = isinstance(file, io.BufferedReader) and not is_spread(file)
     if form == "jsonl" and has_lines:
         return Source(
             name, lambda: _parts_of_lines(path, size, options), identity, size, str(path.absolute())
@@ -247,6 +250,9 @@ def _parquet(path: Path, size: int) -> _Parts:
     with pq.ParquetFile(path) as file:
         if file.metadata.num_columns > _MAX_COLUMNS:
             raise pa.ArrowInvalid(f"more than {_MAX_COLUMNS:,} columns")
+        for name, times in Counter(file.schema_arrow.names).items():
+            if times > 1:
+                raise pa.ArrowInvalid(f"two columns are called {name}")
         done, total = 0, max(file.metadata.num_rows, 1)
         # A file of a kilobyte may have rows of a megabyte each.
         sized = ((batch, batch.nbytes) for batch in file.iter_batches(_PARQUET_ROWS_AT_ONCE))

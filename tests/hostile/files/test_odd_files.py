@@ -10,6 +10,7 @@ import os
 import sys
 import tarfile
 import zipfile
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -20,7 +21,7 @@ from shingling.files.tables import csv_lines
 from tests.bulk.collections import read_lines, write_lines
 from tests.support.pages import article
 
-from .archives import good_record
+from .archives import good_record, page, warc_record
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -166,6 +167,13 @@ READ: dict[str, tuple[str, bytes, list[Any], list[str]]] = {
         [],
     ),
     "two files without a line end": ("a.jsonl", GOOD * 2 + b"\n" + GOOD, [1], ["not JSON"]),
+    # As jq writes them.
+    "indented objects": (
+        "a.json",
+        b"".join(json.dumps({"id": at, "text": f"text {at}"}, indent=2).encode() for at in (1, 2)),
+        [1, 2],
+        [],
+    ),
     "emoji and signs": (
         "a.csv",
         HEADER + "1,\U0001f44d\n2,\U0001f44d\n3,!!!\n".encode(),
@@ -183,6 +191,41 @@ def test_one_empty_line_between_records_is_enough(tmp_path: Path) -> None:
     assert bad == []
 
 
+def test_pages_that_were_never_responses_are_read(tmp_path: Path) -> None:
+    pytest.importorskip("fastwarc")  # webrecorder/warcit 11
+    response = b"Content-Type: application/http; msgtype=response"
+    records = [
+        warc_record(b"https://example.com/%s" % name, body, http=b"")
+        .replace(b"WARC-Type: response", b"WARC-Type: resource")
+        .replace(response, b"Content-Type: text/html")
+        for name, body in ((b"a", page(1)), (b"b", b"\x89PNG"), (b"c", page(2) + b" " * 9000))
+    ]
+    ids, bad, _ = run(tmp_path / "a.warc", b"".join(records), max_bytes=8000)
+    assert ids == ["https://example.com/a"]
+    assert bad == [(2, "https://example.com/c: too large")]
+
+
+def test_two_columns_of_one_name_are_refused(tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as pq
+
+    columns = [pa.array([value]) for value in ("1", article(1), "x")]
+    pq.write_table(pa.Table.from_arrays(columns, ["id", "text", "text"]), tmp_path / "a.parquet")
+    raw = (tmp_path / "a.parquet").read_bytes()
+    with pytest.raises(BulkError, match="two columns are called text"):
+        run(tmp_path / "a.parquet", raw)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes")
+def test_a_pipe_is_read_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.jsonl")
+    writer = Thread(target=(tmp_path / "a.jsonl").write_bytes, args=[GOOD], daemon=True)
+    writer.start()
+    summary = deduplicate([str(tmp_path / "a.jsonl")], tmp_path / "out", Options(workers=0))
+    writer.join()
+    assert summary.unique == 1
+
+
 @pytest.mark.parametrize("name", READ)
 def test_each_row_of_a_broken_file_is_kept_removed_or_bad(tmp_path: Path, name: str) -> None:
     file, raw, ids, reasons = READ[name]
@@ -196,10 +239,12 @@ REFUSED = {
     "another field": ("a.jsonl", b'{"id": 1, "body": "x"}\n', "the fields are: id, body; name one"),
     "another column": ("a.csv", b"id,body\n1,x\n", "no row has the field text or html; the fields"),
     "a wrapper": ("a.json", b'{"items": [%s]}' % GOOD, "the fields are: items"),
-    "an indented object": ("a.json", b'{\n"text": "x"\n}', "line 1: not JSON"),
+    "a text in place of a header": ("a.csv", TABLE[len(HEADER) :], "are: 0, .{40}; name one"),
     "an empty file": ("a.jsonl", b"", "there are no rows in it"),
     "an empty array": ("a.json", b"[]", "there are no rows in it"),
     "UTF-16": ("a.jsonl", GOOD.decode().encode("utf-16"), "UTF-16"),
+    "UTF-16 without a mark": ("a.jsonl", GOOD.decode().encode("utf-16-le"), "UTF-16"),
+    "UTF-16, the high byte first": ("a.csv", TABLE.decode().encode("utf-16-be"), "UTF-16"),
     "XML": ("items.xml", b"<items/>", "tells no format"),
     "tar": ("pages.tar.gz", b"", "tar files are not read; unpack"),
     "zip": ("a.zip", zipped(), "tells no format"),
@@ -208,12 +253,6 @@ REFUSED = {
     "tar called JSON lines": ("a.jsonl.gz", in_tar(), "no row can be used; line 1: not JSON"),
     "tar called CSV": ("a.csv.gz", in_tar(), "there are no rows in it"),
     "gzip in gzip": ("a.jsonl.gz", gzip.compress(gzip.compress(GOOD)), "line 1: not UTF-8"),
-    # webrecorder/warcit 11: pages that were never responses.
-    "a WARC of resources": (
-        "a.warc",
-        good_record(1).replace(b"WARC-Type: response", b"WARC-Type: resource"),
-        "there are no rows in it",
-    ),
     "an empty WARC": ("a.warc", b"", "there are no rows in it"),
 }
 
