@@ -37,7 +37,7 @@ from benchmarks.store_growth import (
 )
 from shingling import Rules, Store, sign
 from shingling.admin.records import Header, Record
-from shingling.admin.signed_pages import SignedPage, end_record, first_records, page_record
+from shingling.admin.signed_pages import end_record, first_records, page_record
 from shingling.admin.transfer import export, restore
 from shingling.sketch import FUNCTIONS
 from shingling.store.index import Index
@@ -67,19 +67,19 @@ def records(pages: int) -> Iterator[Record]:
         own = (least * (1 << 32)).astype("<u4")
         for page, minima in enumerate(own, first):
             title, text = texts[page % _TEXTS]
-            signed = SignedPage(
-                id=page,
-                status="new",
-                url=f"https://site{page % SITES}.example/stored/{page}/words-of-a-title.html",
-                words=OWN_WORDS + 55,
-                text_hash=random.bytes(16),
-                simhash=int(random.integers(1 << 63)),
-                minima=np.minimum(minima, templates[page % SITES]).tobytes(),
-                text=text,
-                title=title,
-                language="en",
-            )
-            yield page_record(signed, _NOW)
+            fields = {
+                "id": page,
+                "status": "new",
+                "url": f"https://site{page % SITES}.example/stored/{page}/words-of-a-title.html",
+                "words": OWN_WORDS + 55,
+                "text_hash": random.bytes(16),
+                "simhash": int(random.integers(1 << 63)),
+                "minima": np.minimum(minima, templates[page % SITES]).tobytes(),
+                "text": text,
+                "title": title,
+                "language": "en",
+            }
+            yield page_record(fields, _NOW)
     yield from _learned_templates()
     yield end_record(pages)
 

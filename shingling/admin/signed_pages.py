@@ -1,12 +1,13 @@
 """Pages with their signatures and originals, as collections read and write them.
 
-They come out of stores and exports, and become an export, of which `import` makes a store.
+They come out of stores and exports, and become an export, of which `import` makes a store. A page
+is its fields by their names in an export.
 """
 
 from __future__ import annotations
 
 from contextlib import closing
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from shingling.admin.files import is_record, read_lines, records_in
 from shingling.admin.records import NO_VALUES, Header, Record, checked
@@ -17,7 +18,7 @@ from shingling.store.urls import site_of
 
 if TYPE_CHECKING:
     from collections import Counter
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from shingling.rules.rules import Rules
     from shingling.sketch import Scheme
@@ -26,26 +27,7 @@ if TYPE_CHECKING:
 _RUN = _RULES = 1  # their numbers in an export that `records_of` makes
 
 
-class SignedPage(NamedTuple):
-    """A page, by the names of an export."""
-
-    id: int
-    status: str
-    url: str
-    words: int
-    text_hash: bytes
-    simhash: int
-    minima: bytes
-    text: str | None
-    original_id: int | None = None
-    original: str | None = None
-    resemblance: float | None = None
-    containment: float | None = None
-    title: str | None = None
-    language: str | None = None
-
-
-def stored_pages(url: str) -> Iterator[SignedPage]:
+def stored_pages(url: str) -> Iterator[Mapping[str, Any]]:
     """Yield the pages of a store that are compared with all others, by their ids."""
     with Session.open(url, create=False) as session:
         yield from _compared_with_all(export(session))
@@ -68,7 +50,7 @@ def exported_header(path: str) -> Header:
         return Header.from_record(next(records_in(lines)))
 
 
-def exported_pages(path: str) -> Iterator[SignedPage]:
+def exported_pages(path: str) -> Iterator[Mapping[str, Any]]:
     """Yield the pages of an exported store that are compared with all others.
 
     Raises:
@@ -80,10 +62,10 @@ def exported_pages(path: str) -> Iterator[SignedPage]:
         yield from _compared_with_all(checked(records))
 
 
-def _compared_with_all(records: Iterable[Record]) -> Iterator[SignedPage]:
+def _compared_with_all(records: Iterable[Record]) -> Iterator[Mapping[str, Any]]:
     for record in records:
         if record.kind == "page" and not record.fields["scope"]:
-            yield SignedPage(*map(record.fields.get, SignedPage._fields))  # type: ignore[arg-type]
+            yield record.fields
 
 
 def first_records(
@@ -118,23 +100,28 @@ def first_records(
     yield Record("run", {**run, "counts": dict(counts), "settings": settings})
 
 
-def page_record(page: SignedPage, now: int) -> Record:
-    """Record of a page that was stored at a time, seconds since 1970."""
-    if page.original_id is None:
-        page = page._replace(original=None, resemblance=None, containment=None)
+def page_record(page: Mapping[str, Any], now: int) -> Record:
+    """Record of a page that was stored at a time, seconds since 1970.
+
+    Args:
+        page: its fields; those of its original do not count if it has no `original_id`.
+        now: the time.
+    """
     fields = {
         **NO_VALUES,
-        **page._asdict(),
-        "site": site_of(page.url),
+        **page,
+        "site": site_of(page["url"]),
         "scope": "",
-        "last_verdict": page.status,
-        "reason": Reason.SHORT.value if page.status == "skipped" else None,
+        "last_verdict": page["status"],
+        "reason": Reason.SHORT.value if page["status"] == "skipped" else None,
         "rules_id": _RULES,
         "first_seen": now,
         "last_seen": now,
         "run": _RUN,
         "last_run": _RUN,
     }
+    if fields["original_id"] is None:
+        fields |= dict.fromkeys(("original", "resemblance", "containment"))
     return Record("page", fields)
 
 

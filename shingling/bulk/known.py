@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sqlalchemy.engine import make_url
@@ -26,10 +26,9 @@ from shingling.store.session import Session
 from shingling.text import plain_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from shingling.admin.records import Header
-    from shingling.admin.signed_pages import SignedPage
     from shingling.bulk.options import Options
     from shingling.bulk.signed_rows import RowsWriter
 
@@ -48,7 +47,7 @@ class KnownRows(NamedTuple):
     """
 
     sources: Sequence[Source] = ()
-    pages: Callable[[], Iterator[SignedPage]] | None = None
+    pages: Callable[[], Iterator[Mapping[str, Any]]] | None = None
 
     def sign(self, writer: RowsWriter, text_field: str) -> None:
         """Append the rows of a store, as they were signed and decided there.
@@ -65,10 +64,11 @@ class KnownRows(NamedTuple):
         while part := [*islice(pages, _ROWS_AT_ONCE)]:
             writer.append(_signed(part, text_field), 0)
             for page in part:
-                rows[page.id] = len(rows)
-                measures = page.resemblance or 0.0, page.containment or 0.0
-                decided.append((_STATES.get(page.status, KEPT), page.original_id, *measures))
-                has_text |= bool(page.text)
+                rows[page["id"]] = len(rows)
+                measures = page.get("resemblance") or 0.0, page.get("containment") or 0.0
+                state = _STATES.get(page["status"], KEPT)
+                decided.append((state, page.get("original_id"), *measures))
+                has_text |= bool(page.get("text"))
         if decided and not has_text:
             raise BulkError(f"{self.sources[0].name}: {_NO_TEXTS}")
         decisions = [
@@ -151,13 +151,13 @@ def _source(name: str) -> Source:
     return Source(plain_line(name), lambda: iter(()))
 
 
-def _signed(pages: Sequence[SignedPage], text_field: str) -> SignedPart:
+def _signed(pages: Sequence[Mapping[str, Any]], text_field: str) -> SignedPart:
     """Signed rows of pages; only originals have texts."""
     part = SignedPart(lines=len(pages))
     for line, page in enumerate(pages, start=1):
-        has_text = page.text is not None and page.original_id is None
-        row = to_json({text_field: page.text}) if has_text else b""
-        minima = np.frombuffer(page.minima, "<u4")
-        signature = Signature(minima, page.simhash, page.text_hash, page.words)
-        part.add_row(line, page.url.encode("utf-8", "replace"), signature, row)
+        text = None if page.get("original_id") is not None else page.get("text")
+        row = b"" if text is None else to_json({text_field: text})
+        minima = np.frombuffer(page["minima"], "<u4")
+        signature = Signature(minima, page["simhash"], page["text_hash"], page["words"])
+        part.add_row(line, page["url"].encode("utf-8", "replace"), signature, row)
     return part

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shingling.admin.importing import decide_export, string_or_none
 from shingling.admin.records import Header
-from shingling.admin.signed_pages import SignedPage, end_record, first_records, page_record
+from shingling.admin.signed_pages import end_record, first_records, page_record
 from shingling.admin.transfer import restore
 from shingling.bulk.signed_rows import EXACT, NEAR, NO_ROW, SHORT
 
@@ -97,7 +97,7 @@ def store_records(
     yield end_record(counts.total())
 
 
-def _pages(rows: Records, signed: SignedRows, decided: Records) -> Iterator[SignedPage]:
+def _pages(rows: Records, signed: SignedRows, decided: Records) -> Iterator[dict[str, Any]]:
     records = signed.records_of(rows)
     originals = np.where(decided["original"] == NO_ROW, rows, decided["original"])
     for row, url, head, record, minima, line, decision in zip(
@@ -112,22 +112,22 @@ def _pages(rows: Records, signed: SignedRows, decided: Records) -> Iterator[Sign
     ):
         state, original, resemblance, containment = decision
         values = json.loads(line) if line else {}
-        yield SignedPage(
-            id=row + 1,
-            status=STATUSES.get(state, "new"),
-            url=url,
-            words=int(record["words"]),
-            text_hash=record["text"].tobytes(),
-            simhash=int(record["simhash"]),
-            minima=minima.tobytes(),
-            text=signed.text_of(row, values) or None,
-            original_id=None if original == NO_ROW else original + 1,
-            original=head,
-            resemblance=resemblance,
-            containment=containment,
-            title=string_or_none(values.get("title")),
-            language=string_or_none(values.get("language")),
-        )
+        yield {
+            "id": row + 1,
+            "status": STATUSES.get(state, "new"),
+            "url": url,
+            "words": int(record["words"]),
+            "text_hash": record["text"].tobytes(),
+            "simhash": int(record["simhash"]),
+            "minima": minima.tobytes(),
+            "text": signed.text_of(row, values) or None,
+            "original_id": None if original == NO_ROW else original + 1,
+            "original": head,
+            "resemblance": resemblance,
+            "containment": containment,
+            "title": string_or_none(values.get("title")),
+            "language": string_or_none(values.get("language")),
+        }
 
 
 def _counted(decided: Records) -> Counter[str]:

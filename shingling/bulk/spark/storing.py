@@ -12,7 +12,7 @@ from pyspark.errors import PySparkException
 
 from shingling.admin.files import json_lines_of
 from shingling.admin.records import Header, Record
-from shingling.admin.signed_pages import SignedPage, end_record, first_records, page_record
+from shingling.admin.signed_pages import end_record, first_records, page_record
 from shingling.bulk.known import require_header
 from shingling.bulk.spark.batches import of_rows
 from shingling.bulk.spark.work import exists
@@ -87,7 +87,7 @@ def store_lines(rows: DataFrame, options: Options) -> DataFrame:
     """Make lines of rows, in their order: the column `value` of an exported store.
 
     Args:
-        rows: pages, with the columns of a `SignedPage`.
+        rows: pages, whose columns are fields of an exported page.
         options: what decided.
     """
     now = int(time.time())
@@ -116,14 +116,14 @@ def write_pages(batches: Iterable[Any], now: int) -> Iterator[Any]:
         Batches with the column `value`.
     """
     for batch in batches:
-        lines = [(row["line"] or _lines([_page(row, now)]),) for row in batch.to_pylist()]
+        rows = batch.to_pylist()
+        lines = [(row.pop("line") or _lines([_page(row, now)]),) for row in rows]
         yield of_rows(lines, "value string")
 
 
 def _page(row: dict[str, Any], now: int) -> Record:
-    values = {name: row[name] for name in SignedPage._fields}
-    values["simhash"] = SIGNED.read(row["simhash"])
-    values["text"] = clean(row["text"] or "") or None
+    row["simhash"] = SIGNED.read(row["simhash"])
+    row["text"] = clean(row["text"] or "") or None
     for name in ("title", "language"):
-        values[name] = row[name] or None
-    return page_record(SignedPage(**values), now)
+        row[name] = row[name] or None
+    return page_record(row, now)
