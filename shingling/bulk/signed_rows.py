@@ -20,6 +20,7 @@ import shutil
 import struct
 from contextlib import suppress
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
@@ -103,17 +104,15 @@ class SignedPart:
         name: bytes,
         signature: Signature,
         place: tuple[int, int] | bytes,
-        id_hash: bytes = bytes(16),
         order: float = 0.0,
     ) -> None:
         """Add a signed row.
 
         Args:
             line: its number.
-            name: its id.
+            name: its id; "" if it has none.
             signature: of its text.
             place: offset and length in its file; or the row itself, which has to be stored.
-            id_hash: hash of its id, 16 bytes; those of 0 equal no other.
             order: rows with a lower one are decided first.
         """
         if isinstance(place, bytes):
@@ -121,6 +120,7 @@ class SignedPart:
             self.own += place
         else:
             offset, length = place
+        id_hash = blake2b(name, digest_size=16).digest() if name else bytes(16)
         hashes = signature.text_hash, id_hash, signature.simhash
         places = line, offset, length, len(name), len(self.ids)
         source = 0  # `RowsWriter` knows it

@@ -5,10 +5,8 @@ A row that ends its worker or hangs is left out.
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import queue
-import threading
 from collections import Counter, deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -193,7 +191,6 @@ class _Lane:
     def __init__(self, options: Options, row_file: Path) -> None:
         self._signer = Signer(options, row_file)
         row_file.unlink(missing_ok=True)  # a worker of a killed run may still note rows
-        self._lock = threading.Lock()  # one thread starts the worker, another one may kill it
         self._worker: Worker | None = None
         self._is_killed = False
 
@@ -233,19 +230,17 @@ class _Lane:
         """Start a worker if there is none, or only one that has ended."""
         worker = self._worker
         if worker is None or worker.is_dead:
-            with self._lock:
-                worker = self._worker = Worker()
-                if self._is_killed:
-                    worker.kill()
+            worker = self._worker = Worker()
+            if self._is_killed:  # by another thread, which may not have seen this worker
+                worker.kill()
             worker.start(self._signer)
         return worker
 
     def kill(self) -> None:
         """End the worker for good, also one that is just being started."""
-        with self._lock:
-            self._is_killed = True
-            if self._worker is not None:
-                self._worker.kill()
+        self._is_killed = True
+        if self._worker is not None:
+            self._worker.kill()
 
     def end(self) -> None:
         """Let go of the worker."""
@@ -309,7 +304,7 @@ class Signer:
                 if place in task.skipped:
                     raise BadRowError(task.skipped[place])
                 if row.values != "":
-                    self._add(row, part)
+                    self._sign_row(row, part)
             except BadRowError as error:
                 part.bad.append((row.line, str(error)))
                 if isinstance(row.values, dict):
@@ -318,7 +313,7 @@ class Signer:
                 part.bad.append((row.line, "too much memory"))
         return part
 
-    def _add(self, row: RawRow, part: SignedPart) -> None:
+    def _sign_row(self, row: RawRow, part: SignedPart) -> None:
         """Sign a row, and add it to its part.
 
         Raises:
@@ -327,27 +322,16 @@ class Signer:
         values = row.values
         if isinstance(values, str):
             raise BadRowError(values)
-        row_id = id_of_row(values, self.options)
+        name = (id_of_row(values, self.options) or "").encode()
         signature = sign_row(values, self.options)
-        can_be_read_again = signature is not None and row.length > 0
+        again = (row.offset, row.length) if row.length else None
         if signature is None:
-            values = self._extracted(row, values)
+            values, again = self._extracted(row, values), None
             signature = sign_row(values, self.options)
         if signature is None:
             raise BadRowError("no main text")
-        name, id_hash = b"", bytes(16)
-        if row_id is not None:
-            name = row_id.encode()
-            id_hash = hashlib.blake2b(name, digest_size=16).digest()
         order = place_of_row(values, self.options)
-        part.add_row(
-            row.line,
-            name,
-            signature,
-            (row.offset, row.length) if can_be_read_again else to_json(values),
-            id_hash,
-            order,
-        )
+        part.add_row(row.line, name, signature, again or to_json(values), order)
 
     def _extracted(self, row: RawRow, values: dict[str, Any]) -> dict[str, Any]:
         """Fields of a row of HTML with main text, title and language."""
@@ -364,6 +348,7 @@ class Signer:
         except ExtractionError as error:
             raise BadRowError(error.reason.replace("_", " ")) from error
         kept = {name: value for name, value in values.items() if name != fields.html}
-        own = {"title": page.title, "language": page.language}
-        missing = {name: value for name, value in own.items() if kept.get(name) in (None, "")}
-        return {**kept, **missing, fields.text: page.text}
+        for name, value in (("title", page.title), ("language", page.language)):
+            if kept.get(name) in (None, ""):
+                kept[name] = value
+        return {**kept, fields.text: page.text}
