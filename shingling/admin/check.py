@@ -61,7 +61,7 @@ class Findings:
     found: Counter[str] = field(default_factory=Counter)
     examples: dict[str, list[str]] = field(default_factory=dict)
 
-    def note(self, kind: str, name: str) -> None:
+    def note_damage(self, kind: str, name: str) -> None:
         """Note something damaged: its kind and its name."""
         self.found[kind] += 1
         examples = self.examples.setdefault(kind, [])
@@ -98,14 +98,14 @@ def check_store(session: Session, show: Callable[[str, int], None]) -> Findings:
         if connection.dialect.name == "sqlite":
             show("database", 0)
             for line in _file_damage(connection):
-                findings.note("database", line)
+                findings.note_damage("database", line)
             if not findings.is_sound:  # nothing that is read can be relied on
                 connection.rollback()  # SQLite refuses to commit what has met damage
                 return findings
         _read_pages(connection, findings, show)
         for name, query in _ORPHANS.items():
             for page_id in connection.scalars(query):
-                findings.note("orphan", f"{name} {page_id}")
+                findings.note_damage("orphan", f"{name} {page_id}")
     return findings
 
 
@@ -127,8 +127,8 @@ def _read_pages(
         for row in part:
             name = f"page {row['id']} ({row['url']})"
             if not is_readable([row[column] for column in COLUMNS]):
-                findings.note("page", name)
+                findings.note_damage("page", name)
             if row["zlib"] is not None and unpacked(row["zlib"]) is None:
-                findings.note("text", name)
+                findings.note_damage("text", name)
         findings.pages += len(part)
         show("pages", findings.pages)

@@ -191,14 +191,14 @@ def decide_feed(
         worker_memory=settings.worker_memory,
     )
     items = _items(lines, fields, partial(settings.scope_of, spider=spider or ""), imported)
-    with closing(_feed_batches(items, extractor, settings)) as found:
-        first = next(found, None)
+    with closing(_feed_batches(items, extractor, settings)) as batches_of_pages:
+        first = next(batches_of_pages, None)
         if first is None:
             return imported
         with Store.open(url, scheme=scheme, rules=settings.rules) as store:
             store.require(settings.rules)
             with _recorded(store, "import", settings.for_run()) as run:
-                for batch in chain([first], found):
+                for batch in chain([first], batches_of_pages):
                     imported.add_verdicts(store.check(batch, rules=settings.rules, run=run))
                     show("import", imported.counts.total(), None)
     return imported

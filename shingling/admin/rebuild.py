@@ -342,10 +342,10 @@ def _changes(connection: Connection, old: str = "pages", *, by_chance: bool = Fa
     numbers = connection.execute(text(_NUMBERS.format(old))).one()
     number, before, after, to_original, to_duplicate, moved = numbers
     order, limit = ("url_key", number) if by_chance else ("first_seen", _MAX_EXAMPLES)
-    found = connection.execute(text(_EXAMPLES.format(old, order)), {"limit": limit})
+    rows = connection.execute(text(_EXAMPLES.format(old, order)), {"limit": limit})
     examples = tuple(
-        Change._make((*said, float(np.mean(read_minima(own) == read_minima(other)))))
-        for *said, own, other in found
+        Change._make((*values, float(np.mean(read_minima(own) == read_minima(other)))))
+        for *values, own, other in rows
     )
     return Changes(number, (before, after), to_original, to_duplicate, moved, examples)
 

@@ -167,8 +167,8 @@ def _problem_of(fields: Mapping[str, Any], checks: Mapping[str, Check]) -> str:
     for name, (fits, expected) in checks.items():
         value = fields.get(name)
         if not fits(value):
-            found = "missing" if value is None else _shown(value)
-            return f"{name} is {found}, not {expected}"
+            shown = "missing" if value is None else _shown(value)
+            return f"{name} is {shown}, not {expected}"
     return ""
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shingling.bulk.options import keeps_order
-from shingling.bulk.pairs import KeyJoin, Pairs, decide, keys_of
+from shingling.bulk.pairs import KeyJoin, Pairs, decide_near, keys_of
 from shingling.bulk.signed_rows import DECISION, EXACT, KEPT, NEAR, NO_ROW, SHORT
 from shingling.rules import METHODS
 from shingling.similarity.match_rule import MatchRule
@@ -100,7 +100,7 @@ def _decide_in_order(
             signed, order, options, match_rule, with_keys, long_enough, simhashes, report
         )
         queries = long_enough & (places >= len(known))
-        near = decide(queries, comparison.find, match_rule, comparison.measure)
+        near = decide_near(queries, comparison.find, match_rule, comparison.measure)
     decided = np.zeros(len(words), DECISION)
     decided["original"] = NO_ROW
     decided["state"][~long_enough] = SHORT

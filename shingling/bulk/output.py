@@ -111,7 +111,7 @@ class Output:
         largest = sizes.argmax()
         rows = removed[originals[removed] == heads[largest]]
         shared = np.median(self.staying["resemblance"][rows])
-        said = (
+        message = (
             f"Removed {summary.repeated:,} of {summary.total:,} rows, {len(rows):,} of them as"
             f" duplicates of one row, {plain_line(next(self._ids(heads[largest:])))} (resemblance"
             f" {shared:.2f})"
@@ -120,10 +120,10 @@ class Output:
         start = [*takewhile(lambda words: len({*words}) == 1, zip(*texts, strict=False))]
         ways = "name a field that has only what is their own with --text-field, or another"
         if 0 < len(start) < min(map(len, texts)):
-            said += f". They begin with the same {len(start):,} words"
+            message += f". They begin with the same {len(start):,} words"
             skipped = self.options.skip_words + len(start)
             ways = f"leave these out with --skip-words {skipped}, {ways}"
-        return f"{said}. If they are no copies, {ways} --threshold"
+        return f"{message}. If they are no copies, {ways} --threshold"
 
     def _save(self, name: str, form: str, lines: Iterator[bytes], columns: dict[str, str]) -> None:
         """Write rows, which are lines of JSON."""

@@ -2,8 +2,8 @@
 
 A row is paired with the earlier rows that it shares a key with; of each key, the
 `MAX_PAGES_PER_KEY` oldest originals count, as in a store. Which rows are originals is known at the
-end only: so `decide` first takes all rows of a key for originals, `FIRST_CANDIDATES` at most. Rows
-with more under a key are paired with the first originals of these decisions once more, until
+end only: so `decide_near` first takes all rows of a key for originals, `FIRST_CANDIDATES` at most.
+Rows with more under a key are paired with the first originals of these decisions once more, until
 nothing changes.
 """
 
@@ -161,7 +161,7 @@ def keys_of(options: Options) -> Banding | Halves | None:
     return Index.for_rules(options.rules, options.scheme).keys_of
 
 
-def decide(
+def decide_near(
     queries: Flags,
     find: Find,
     match_rule: MatchRule,

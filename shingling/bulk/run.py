@@ -117,8 +117,8 @@ def deduplicate(
 
     def run(sources: Sequence[Source], folder: Path, options: Options) -> Summary:
         everything = [*known.sources, *sources]
-        one = _Run(folder, options, everything, known, store, progress or (lambda _: None))
-        return one.run(restart)
+        watch = progress or (lambda _: None)
+        return _Run(folder, options, everything, known, store, watch).run(restart)
 
     if out is None:
         in_lines = replace(options, output="jsonl")

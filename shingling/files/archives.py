@@ -112,7 +112,7 @@ def read_archive(
             yield from _files(archive, worker)
             return
         try:
-            yield from worker.read(archive)
+            yield from worker.pages_of(archive)
         except (ArchiveError, OSError) as error:
             raise ArchiveError(f"{path} cannot be read any further: {error}") from error
 
@@ -158,7 +158,7 @@ def _files(archive: Archive, worker: _ArchiveWorker) -> Iterator[Entry]:
             elif not file.is_file():
                 continue
             elif file.name.endswith(_WARC):
-                yield from worker.read(archive._replace(path=file))
+                yield from worker.pages_of(archive._replace(path=file))
             elif is_chosen(name, archive.only):
                 page = _read_file(file, name, archive)
                 if page is not None:
@@ -192,7 +192,7 @@ class _ArchiveWorker:
     def __init__(self) -> None:
         self._worker: Worker | None = None
 
-    def read(self, archive: Archive) -> Iterator[Entry]:
+    def pages_of(self, archive: Archive) -> Iterator[Entry]:
         """Yield the pages of a WARC file.
 
         Raises:

@@ -33,7 +33,7 @@ def of_columns(columns: Sequence[Any], schema: str) -> Any:
         schema: their names and types, as in `row long, id string`.
     """
     parsed = _parsed(schema)
-    arrays = [pa.array(one, field.type) for one, field in zip(columns, parsed, strict=True)]
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, parsed, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=parsed)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame, functions as f
 
-from shingling.bulk.pairs import KeyJoin, Pairs, decide, keys_of
+from shingling.bulk.pairs import KeyJoin, Pairs, decide_near, keys_of
 from shingling.bulk.spark.batches import collected, frame_of, of_columns, of_rows
 from shingling.similarity.match_rule import MatchRule
 from shingling.similarity.measures import overlap, unless_forged
@@ -85,7 +85,7 @@ def near_duplicates(
         cut[collected(lines.where("other < 0")).column("row").to_numpy()] = True
         return Pairs(row << 32 | other, equal.astype(np.uint8), *measures).sorted(), cut
 
-    chosen = decide(np.arange(rows) >= known, find, match_rule)
+    chosen = decide_near(np.arange(rows) >= known, find, match_rule)
     columns = chosen.rows, chosen.others, chosen.resemblance, chosen.containment
     return work.write(frame_of(work.spark, columns, DUPLICATES), "near")
 
