@@ -233,6 +233,8 @@ def test_keys_of_many_rows_change_nothing(
     bad = [(row["reason"], rows[row["line"] - 1]["id"]) for row in read_lines(out / "bad.jsonl")]
     assert sorted((row.reason, row.id) for row in decided.bad.collect()) == sorted(bad)
     found = decided.counts()
+    assert found.same_id_example == f"row:{name_of(expected.same_id_example)}"
+    found.same_id_example = expected.same_id_example
     found.problems, expected.problems, found.seconds = [], [], expected.seconds
     assert found == expected
     assert [*(tmp_path / "work").glob("*/pairs-2")]
