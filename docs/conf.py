@@ -31,6 +31,7 @@ html_title = "scrapy-shingling"
 html_favicon = "../shingling/web/static/icon.svg"
 html_static_path = ["_static"]
 html_css_files = ["dark.css"]
+html_js_files = ["accessible.js"]
 html_search_scorer = str(Path(__file__).parent / "_static" / "scorer.js")
 html_show_sphinx = False
 html_theme_options = {
@@ -38,8 +39,6 @@ html_theme_options = {
     "source_branch": "main",
     "source_directory": "docs/",
 }
-pygments_style = "friendly"
-pygments_dark_style = "monokai"
 
 # Of a console, what is typed is copied, not what is printed.
 copybutton_prompt_text = "$ "

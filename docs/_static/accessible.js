@@ -1,0 +1,21 @@
+// What the theme lacks for people who use a keyboard or hear a page: names, and code to scroll.
+const NAMES = {
+  ".sidebar-drawer": "Site",
+  ".toc-drawer": "On this page",
+  ".content-icon-container": "Source of this page",
+};
+for (const [places, name] of Object.entries(NAMES)) {
+  for (const place of document.querySelectorAll(places)) {
+    place.role = "region";
+    place.ariaLabel = name;
+  }
+}
+
+function focusWhatScrolls() {
+  for (const code of document.querySelectorAll("pre")) {
+    if (code.scrollWidth > code.clientWidth) code.tabIndex = 0;
+  }
+}
+
+addEventListener("load", focusWhatScrolls);
+addEventListener("resize", focusWhatScrolls);
