@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
-
-if TYPE_CHECKING:
-    from shingling.console.subcommand import Subcommand
 
 
 class Command(ScrapyCommand):
@@ -38,28 +34,21 @@ class Command(ScrapyCommand):
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         """Add the sub-commands, each with Scrapy's own options as well."""
         # Only here: Scrapy calls this when it is `scrapy dedup` that runs.
-        from shingling.cli.all_commands import CommandAction, HelpAction
+        from shingling.cli.all_commands import CommandAction, all_commands
         from shingling.console.subcommand import HelpGroup
 
-        commands: CommandAction = parser.add_subparsers(  # type: ignore[assignment]
+        self._commands = all_commands()
+        self._parsers: CommandAction = parser.add_subparsers(  # type: ignore[assignment]
             action=CommandAction,
             dest="dedup_command",
             metavar="<command>",
             prog="scrapy dedup",
             help=argparse.SUPPRESS,  # the groups list them
         )
-        self._commands = commands
         groups = {title: parser.add_argument_group(title) for title in HelpGroup}
-
-        def add(command: Subcommand) -> None:
-            self._add_scrapys_options(command.add_parser(commands))
-            groups[command.group]._group_actions.append(commands._choices_actions[-1])
-
-        commands.add = add
-        shown: HelpAction = parser.add_argument(  # type: ignore[assignment]
-            *("-h", "--help"), action=HelpAction, help="show this help message and exit"
-        )
-        shown.add = add
+        for command in self._commands.values():
+            self._add_scrapys_options(command.add_parser(self._parsers))
+            groups[command.group]._group_actions.append(self._parsers._choices_actions[-1])
         super().add_options(parser)
 
     def _add_scrapys_options(self, parser: argparse.ArgumentParser) -> None:
@@ -86,14 +75,10 @@ class Command(ScrapyCommand):
         Raises:
             UsageError: left-over or missing arguments, which Scrapy's parser lets through.
         """
-        from shingling.cli.all_commands import all_commands, find_command
-
         if opts.dedup_command is None:
-            names = ", ".join(all_commands())
+            names = ", ".join(self._commands)
             raise UsageError(f"a command is needed: {names}", print_help=False)
         if args:
-            self._commands.refuse_rest(opts.dedup_command, args)
-        command = find_command(opts.dedup_command)
-        assert command is not None
+            self._parsers.refuse_rest(opts.dedup_command, args)
         assert self.settings is not None
-        self.exitcode = command.execute(opts, self.settings)
+        self.exitcode = self._commands[opts.dedup_command].execute(opts, self.settings)

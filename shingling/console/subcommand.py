@@ -8,7 +8,6 @@ import os
 import sys
 from dataclasses import dataclass
 from enum import StrEnum
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from scrapy.exceptions import UsageError
@@ -19,7 +18,7 @@ from shingling.errors import ShinglingError, message_line
 from shingling.plugin.settings import DedupSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from scrapy.settings import BaseSettings
 
@@ -119,19 +118,3 @@ class Subcommand:
             )
         print_lines(message_line(f"scrapy dedup {self.name}: {problem}"), error=True)
         return FAILED
-
-
-class CommandsOfModules:
-    """The commands of a package; a module is imported when those of the one before were looked at.
-
-    Args:
-        package: its name.
-        modules: names of its modules, in the order of the help.
-    """
-
-    def __init__(self, package: str, *modules: str) -> None:
-        self._names = [f"{package}.{module}" for module in modules]
-
-    def __iter__(self) -> Iterator[Subcommand]:
-        for name in self._names:
-            yield from import_module(name).COMMANDS

@@ -1,5 +1,5 @@
 """The commands of the administration."""
 
-from shingling.console.subcommand import CommandsOfModules
+from shingling.admin.commands import rebuild, transfer, upkeep
 
-COMMANDS = CommandsOfModules(__name__, "upkeep", "rebuild", "transfer")
+COMMANDS = (*upkeep.COMMANDS, *rebuild.COMMANDS, *transfer.COMMANDS)

@@ -1,5 +1,5 @@
 """The commands that look at a store, and at files."""
 
-from shingling.console.subcommand import CommandsOfModules
+from shingling.cli.commands import compare, pages, similar
 
-COMMANDS = CommandsOfModules(__name__, "pages", "similar", "compare")
+COMMANDS = (*pages.COMMANDS, *similar.COMMANDS, *compare.COMMANDS)
