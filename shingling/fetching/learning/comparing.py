@@ -126,9 +126,7 @@ class PageComparison:
         if is_of_several is None or not is_settled:
             return is_of_several is None
         number = None if is_of_several else self._pages.find(key)
-        return (
-            number is not None and len(self._pages.with_content(self._pages.contents[number])) < 2
-        )
+        return number is not None and not self._pages.has_copy(number)
 
     def link_key(self, link: str, changes: tuple[Change, ...] = ()) -> int:
         """Key of what a link is reduced to, by the rules and some other changes."""

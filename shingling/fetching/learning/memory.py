@@ -20,8 +20,7 @@ class Memory:
     def __init__(self) -> None:
         self.traps = Traps()
         self.snapshots = RecentSnapshots(MAX_SNAPSHOT_BYTES)
-        self.last_of_content = Table(18)  # last page with a content
-        self.first_and_last = Table(19)  # page whose URL has a key, as it is or by one more change
+        self.first_and_last = Table(19)  # pages with a key of their URLs, or with a content
         self.links = Table(19)  # whether two pages have had a link
         self.content_of_place = Table(16)  # the only content of a path or value
         self.by_reduced_url = Table(19)  # page whose URL is reduced to a key

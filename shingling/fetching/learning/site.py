@@ -27,11 +27,7 @@ from shingling.fetching.learning.pages import Skip
 from shingling.fetching.learning.pair_evidence import PairEvidence
 from shingling.fetching.learning.parts import Parts, name_of, split
 from shingling.fetching.learning.refetches import Refetches
-from shingling.fetching.learning.site_pages import (
-    MAX_PAGES_OF_SITE,
-    MAX_URLS_OF_CONTENT,
-    SitePages,
-)
+from shingling.fetching.learning.site_pages import MAX_PAGES_OF_SITE, SitePages
 from shingling.fetching.learning.snapshots import Likeness, links_of, take_snapshot
 from shingling.fetching.learning.together import ParametersTogether
 
@@ -192,12 +188,8 @@ class SiteUrls:
         """Compare a page with earlier ones whose URLs differ little from its own, and count it."""
         content = self.pages.contents[number]
         is_only_content = self.pages.has_one_content(parts.segments, content)
-        copies = self.pages.with_content(content)
+        copies = self.pages.copies(number)
         self._comparison.note_kind(parts, is_new=not copies)
-        if len(copies) < MAX_URLS_OF_CONTENT:
-            self.pages.add_to_content(number, copies)
-        elif not is_only_content and not parts.query:
-            return  # an error page or a login, of which only parameters can be learned
         counted = set[Change]()
         number_same = 0
         other_pairs: list[Pair] = []
@@ -215,14 +207,14 @@ class SiteUrls:
             self._evidence.count_other(pair, counted)
 
     def _similar(
-        self, number: int, parts: Parts, copies: list[int]
+        self, number: int, parts: Parts, copies: tuple[int, ...]
     ) -> list[tuple[int, tuple[Change, ...]]]:
         """Find earlier pages, and the changes between their URLs and that of a page: fewest first.
 
         Args:
             number: of the page.
             parts: of its URL.
-            copies: earlier pages with the same content.
+            copies: the first and the last earlier page with the same content.
         """
         candidates = (*self._neighbours(number, parts), *((copy, ()) for copy in copies))
         similar = {

@@ -16,11 +16,7 @@ if TYPE_CHECKING:
 MAX_PAGES_OF_SITE = 100_000
 """Fetched pages of a site that are remembered; later ones are never skipped to."""
 
-MAX_URLS_OF_CONTENT = 12
-"""Pages with one content, after reduction; with more it is an error page or a login."""
-
 _URL_OF_ONE = 256  # characters, beyond which a URL counts as several pages
-_NONE = -1
 _SEVERAL_CONTENTS = -1
 _MAX_RENEWED_AT_ONCE = 20  # keys of pages, with each page that is noted
 
@@ -49,7 +45,6 @@ class SitePages:
         self.urls: list[str] = []
         self.contents = array("q")
         self.counted = 0
-        self._before = array("i")  # the page before each one that has its content, or none
         self._next_renewed = 0  # page whose key is renewed next
         self._version = rules.version  # of the rules by which keys are renewed
         self._old_keys = 0  # pages whose keys may be of former rules
@@ -60,7 +55,6 @@ class SitePages:
         self.urls.append(url)
         self.counted += 1 + len(url) // _URL_OF_ONE
         self.contents.append(content)
-        self._before.append(_NONE)
         self.keep_snapshot(number, snapshot)
         return number
 
@@ -78,25 +72,21 @@ class SitePages:
         """Keep the newest snapshot of a page."""
         self._memory.snapshots.put(self._own(number), snapshot)
 
-    def with_content(self, content: int) -> list[int]:
-        """Pages that have a content, at most `MAX_URLS_OF_CONTENT`: the earliest first."""
-        pages: list[int] = []
-        number = self._memory.last_of_content.get(self._own(content))
-        while number is not None and number != _NONE:
-            pages.append(number)
-            number = self._before[number]
-        return pages[::-1]
+    def copies(self, number: int) -> tuple[int, ...]:
+        """First and last earlier page with the content of a page, which is the last from now on."""
+        return self.first_and_last(hash(("content", self.contents[number])), number)
 
-    def add_to_content(self, number: int, earlier: list[int]) -> None:
-        """Add a page to the earlier ones with its content."""
-        self._before[number] = earlier[-1] if earlier else _NONE
-        self._memory.last_of_content.put(self._own(self.contents[number]), number)
+    def has_copy(self, number: int) -> bool:
+        """Whether the content of a page has several URLs."""
+        key = self._own(hash(("content", self.contents[number])))
+        first, last = divmod(self._memory.first_and_last.get(key) or 0, MAX_PAGES_OF_SITE)
+        return first != last
 
     def first_and_last(self, key: int, number: int) -> tuple[int, ...]:
         """First and last earlier page with a key; a page itself is the last from now on.
 
         Args:
-            key: of the URL of the page, as it is or by one more change.
+            key: of its URL, as it is or by one more change, or of its content.
             number: of the page.
         """
         key, pages = self._own(key), self._memory.first_and_last
