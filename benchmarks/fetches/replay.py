@@ -61,7 +61,7 @@ class Replay(Visit):
     def __post_init__(self) -> None:
         self.learner = UrlLearner(salt=str(self.order).encode())
         for name in {row.site for row in self.saved}:
-            self.learner.load(name, [row for row in self.saved if row.site == name])
+            self.learner.load_rules(name, [row for row in self.saved if row.site == name])
         self._dice = random.Random(self.order)
         self._skipped: dict[str, Skip] = {}
         self._decided: dict[str, Skip] = {}
@@ -124,7 +124,7 @@ class Replay(Visit):
     def _skips(self, url: str) -> bool:
         if self.mode == "none" or url == self.site.start:
             return False
-        skip = self.learner.decide(url, self._found_on.get(url, ""))
+        skip = self.learner.decide_request(url, self._found_on.get(url, ""))
         if skip is None:
             return False
         if self.mode == "skip" and not skip.explore:
@@ -154,7 +154,7 @@ class Replay(Visit):
             self.counts["tried"] += 1
             self.counts["would_lose"] += self.learner.check(page, skip)
         if skip is None or skip.explore:
-            self._unlearn(self.learner.note(page))
+            self._unlearn(self.learner.note_page(page))
         for again in self.learner.refetches():
             self._refetches.append((again, _page(*self._fetch(again))))
 
@@ -165,7 +165,7 @@ class Replay(Visit):
         for url, skip in [*self._skipped.items()]:
             if changes.isdisjoint(skip.rules):
                 continue
-            other = self.learner.decide(url, self._found_on.get(url, ""), counted=False)
+            other = self.learner.decide_request(url, self._found_on.get(url, ""), counted=False)
             if other is None:
                 del self._skipped[url]
                 self._todo.append((url, True))

@@ -33,14 +33,14 @@ class FetchCounts:
         self._sites = Counter[str]()  # requests by site
         self._repeats = Counter[str]()
 
-    def add(self, name: str, number: int = 1) -> None:
+    def count_up(self, name: str, number: int = 1) -> None:
         """Count, in the stats as well."""
         self._counts[name] += number
         self._crawler.stats.inc_value(f"dedup/fetch/{name}", number)
 
     def add_request(self, site: str, *, repeats: bool) -> None:
         """Count a request that could be skipped, and whether it would repeat a page."""
-        self.add("requests")
+        self.count_up("requests")
         if site in self._sites or len(self._sites) < _MAX_SITES_COUNTED:
             self._sites[site] += 1
             self._repeats[site] += repeats

@@ -123,17 +123,17 @@ class FetchMiddleware:
             self._counts.log_trap(request.url, skip.page)
         if self._skips and not skip.explore:
             self._skip(request, skip)
-        self._counts.add("explored" if skip.explore else "would_skip")
+        self._counts.count_up("explored" if skip.explore else "would_skip")
         self._decided.put(request.url, skip)
 
     async def _decide(self, url: str, found_on: str) -> Skip | None:
         """Decide a request; if one of the same form is under way, when that is known."""
         learner = self._shared.learner
-        skip = learner.decide(url, found_on)
+        skip = learner.decide_request(url, found_on)
         if skip is None and self._skips:
             form = learner.form(url)
             if form is not None and await self._forms.wait(form, url):
-                return learner.decide(url, found_on)
+                return learner.decide_request(url, found_on)
         return skip
 
     def process_response(self, request: Request, response: Response) -> Response:
@@ -149,7 +149,7 @@ class FetchMiddleware:
     def _skip(self, request: Request, skip: Skip) -> None:
         self._skipped.keep(request, skip)
         self._shared.changed()
-        self._counts.add("skipped")
+        self._counts.count_up("skipped")
         repeated = RepeatedPage(request.url, skip.page, skip.rules, skip.risk)
         if self._settings.debug:
             logger.debug(
@@ -159,7 +159,7 @@ class FetchMiddleware:
             )
         raise repeated
 
-    def note(self, seen: Yielded) -> None:
+    def note_yielded(self, seen: Yielded) -> None:
         """Learn from a page whose callback has ended, by what it has yielded."""
         response = seen.response
         if response is None or response.request is None:
@@ -169,7 +169,7 @@ class FetchMiddleware:
         size = len(response.body)
         task = None if self._has_ended else self._notes.start(noting, size, response.url)
         if task is None:
-            self._counts.add("not_noted")
+            self._counts.count_up("not_noted")
             self._forms.done(url)
             return
         task.add_done_callback(lambda _: self._forms.done(url))
@@ -197,14 +197,14 @@ class FetchMiddleware:
     ) -> None:
         learner = self._shared.learner
         if skip is not None:
-            self._counts.add("checked")
+            self._counts.count_up("checked")
             if learner.check(page, skip) and not is_copy:
-                self._counts.add("would_lose")
+                self._counts.count_up("would_lose")
             if not skip.explore:
                 return  # it is only observed
         if page.signature is not None:
-            self._counts.add("learned_from")
-        self._unlearn(learner.note(page))
+            self._counts.count_up("learned_from")
+        self._unlearn(learner.note_page(page))
         self._second_looks.put(page.url, second_look(request, page.url))
         for url in learner.refetches():
             again = self._second_looks.get(url) or second_look(request, url)
@@ -215,7 +215,7 @@ class FetchMiddleware:
     async def _refetch(self, request: Request) -> None:
         """Fetch a page a second time, which shows what changes with each fetch."""
         url, page = request.url, None
-        self._counts.add("second_looks")
+        self._counts.count_up("second_looks")
         try:
             engine, opened = self._crawler.engine, await self._shared.opened()
             assert engine is not None
@@ -232,7 +232,7 @@ class FetchMiddleware:
     def _unlearn(self, gone: list[Contradiction]) -> None:
         """Make requests that were skipped by rules that do not hold any more."""
         if gone:
-            self._counts.add("unlearned", len(gone))
+            self._counts.count_up("unlearned", len(gone))
             self._skipped.unlearned(gone)
 
     def _tell(self, response: Response | None, verdict: Verdict | None = None) -> None:
@@ -274,7 +274,7 @@ class FetchMiddleware:
         """Decide pages with the same words and other links, now that these are fetched."""
         gone = self._shared.learner.settle()
         if gone:
-            self._counts.add("would_lose", len(gone))
+            self._counts.count_up("would_lose", len(gone))
             self._unlearn(gone)
 
     async def _close(self) -> None:
@@ -288,7 +288,7 @@ class FetchMiddleware:
 
     def _fail(self, error: Exception) -> None:
         self._crawler.stats.inc_value(f"dedup/errors/{type(error).__name__}")
-        self._counts.add("not_noted")
+        self._counts.count_up("not_noted")
         logger.debug("Dedup could not learn from a page: %s", printable(str(error)[:300]))
 
 
@@ -307,7 +307,7 @@ def _page(
         shows = verdict.original
     return FetchedPage(
         url=response.url,
-        requested=tuple(one for one in requested if site_name(one) == site_name(response.url)),
+        requested=tuple(url for url in requested if site_name(url) == site_name(response.url)),
         signature=extraction.signature,
         text=extraction.text,
         title=extraction.title,

@@ -35,7 +35,7 @@ class NotingMiddleware(BaseSpiderMiddleware):
         """Pass on what a callback yields, and note the page."""
         seen = Yielded(response, self._folders)
         for output in result:
-            seen.add(output)
+            seen.add_output(output)
             yield output
         self._end(seen)
 
@@ -48,7 +48,7 @@ class NotingMiddleware(BaseSpiderMiddleware):
         """Pass on what an asynchronous callback yields, and note the page."""
         seen = Yielded(response, self._folders)
         async for output in result:
-            seen.add(output)
+            seen.add_output(output)
             yield output
         self._end(seen)
 
@@ -56,4 +56,4 @@ class NotingMiddleware(BaseSpiderMiddleware):
         """Note a page. Where its callback has failed, its links are not known: it is not noted."""
         middleware = self.crawler.get_downloader_middleware(FetchMiddleware)
         if middleware is not None and not is_parse_command(self.crawler.spider):
-            middleware.note(seen)
+            middleware.note_yielded(seen)

@@ -64,7 +64,7 @@ def _repeats_what_is_made_up(url: str, page: Response, folders: Table) -> bool:
     if not own or not made_up or not {*made_up.query}.isdisjoint(own.query):
         return True
     pairs = zip(own.segments, made_up.segments, strict=False)
-    repeated = tuple(one for one, _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+    repeated = tuple(segment for segment, _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
     return bool(repeated) and folders.get(hash((site_name(url), repeated))) is None
 
 
@@ -116,7 +116,7 @@ def second_look(request: Request, url: str) -> Request:
         dont_filter=True,
         headers=request.headers if is_same_host else None,
         cookies=request.cookies if is_same_host else None,
-        meta={name: one for name, one in own if not str(name).startswith(_OF_ONE_FETCH)},
+        meta={name: value for name, value in own if not str(name).startswith(_OF_ONE_FETCH)},
     )
 
 
@@ -170,7 +170,7 @@ class Yielded:
         self.links: dict[str, None] = {}
         self.items = 0
 
-    def add(self, output: Any) -> None:
+    def add_output(self, output: Any) -> None:
         """Take note of a request or an item."""
         if not isinstance(output, Request):
             self.items += output is not None

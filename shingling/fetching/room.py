@@ -37,7 +37,7 @@ def _read_changes(value: Any) -> tuple[str, ...]:
         return ()
     from shingling.fetching.learning import read_change
 
-    texts = [one.strip() for one in (value.split(",") if isinstance(value, str) else value)]
+    texts = [text.strip() for text in (value.split(",") if isinstance(value, str) else value)]
     if not all(map(read_change, texts)):
         raise ValueError
     return tuple(texts)

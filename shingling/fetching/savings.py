@@ -46,7 +46,7 @@ def known_learner(
         max_sites=len(saved) + 1,
     )
     for name, rows in groupby(saved, attrgetter("site")):
-        learner.load(name, rows)
+        learner.load_rules(name, rows)
     return learner
 
 

@@ -98,7 +98,7 @@ class SharedLearner:
     async def _read_site(self, site: str) -> None:
         rules = await self.ask(partial(read_rules, site=site))
         try:
-            self.learner.load(site, rules or [])
+            self.learner.load_rules(site, rules or [])
         except Exception as error:  # the crawl goes on with what it learns itself
             self._log(f"Dedup could not use what is known of the URLs of {site}: {error!r}")
         if self.tell_site is not None:

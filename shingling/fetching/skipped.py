@@ -72,12 +72,15 @@ class SkippedRequests:
         self._kept[request.url] = Skipped(request, skip.page, skip.rules)
         if len(self._kept) > MAX_SKIPPED:
             del self._kept[next(iter(self._kept))]
-            self._counts.add("not_kept")
+            self._counts.count_up("not_kept")
 
     def unlearned(self, gone: Iterable[Contradiction]) -> None:
         """Make requests that were skipped by rules that do not hold any more."""
-        for site in {one.site for one in gone}:
-            self.make_owed(site, {one.change for one in gone if one.site == site})
+        for site in {contradiction.site for contradiction in gone}:
+            self.make_owed(
+                site,
+                {contradiction.change for contradiction in gone if contradiction.site == site},
+            )
 
     def make_owed(self, site: str, changes: set[str] | None = None) -> None:
         """Make requests to a site that were skipped by rules that act no more.
@@ -106,7 +109,7 @@ class SkippedRequests:
             except RuntimeError:  # the spider is closed; a job makes it when it goes on
                 return
             del self._kept[url]
-            self._counts.add("refetched")
+            self._counts.count_up("refetched")
 
     def _is_owed(self, skipped: Skipped, changes: set[str] | None) -> bool:
         """Whether a request is to be made after all.
@@ -122,7 +125,7 @@ class SkippedRequests:
             }
         if changes.isdisjoint(skipped.rules):
             return False
-        skip = self._learner.decide(url, found_on(skipped.request), counted=False)
+        skip = self._learner.decide_request(url, found_on(skipped.request), counted=False)
         if skip is not None:  # by others, which may turn out to be wrong as well
             self._kept[url] = skipped._replace(page=skip.page, rules=skip.rules)
         return skip is None
@@ -136,7 +139,7 @@ class SkippedRequests:
                     spider=self._crawler.spider,
                 )
             except (AttributeError, ImportError, ValueError):  # its callback or class is gone
-                self._counts.add("not_kept")
+                self._counts.count_up("not_kept")
                 continue
             self._kept[request.url] = Skipped(request, page, rules)
 
@@ -148,7 +151,7 @@ class SkippedRequests:
                 as_dict = request.to_dict(spider=self._crawler.spider)
                 written.append((pickle.dumps(as_dict), page, rules))
             except Exception:  # the objects in it may raise any
-                self._counts.add("not_kept")
+                self._counts.count_up("not_kept")
         self._state[_STATE] = written
 
     @property

@@ -137,7 +137,7 @@ def differing(
     if names != "auto":
         chosen = {*map(short_name, names)} & (mine.keys() | theirs.keys())
     elif not (mine.is_document and theirs.is_document):
-        data = {one for one in mine.keys() | theirs.keys() if not _is_title(one, mine, theirs)}
+        data = {name for name in mine.keys() | theirs.keys() if not _is_title(name, mine, theirs)}
         chosen = (
             (mine.keys() | theirs.keys()) if data.difference(map(short_name, ignored)) else set()
         )

@@ -55,7 +55,7 @@ def test_it_takes_two_urls_for_one_only_if_the_rules_do(
     with Store.open(url) as store:
         save(session_of(store), LEARNED)
     for site in {one.site for one in LEARNED}:
-        learner.load(site, [one for one in LEARNED if one.site == site])
+        learner.load_rules(site, [one for one in LEARNED if one.site == site])
     file.write_text(dedup_command(monkeypatch, "rules", "--format", "dud", "--store", url).out)
     changed = discarder.UrlCanonicalizer([file]).process_url
 

@@ -109,7 +109,7 @@ def made(learner: UrlLearner, **settings: Any) -> Made:
 
 def taught(*changes: str) -> UrlLearner:
     learner = UrlLearner()
-    learner.load(
+    learner.load_rules(
         SITE, [RuleCounts(SITE, one, node, 999) for one in changes for node in ("/", "/p")]
     )
     return learner
@@ -121,7 +121,7 @@ def skip(*rules: str, page: str = f"http://{SITE}/p?x=2") -> Skip:
 
 async def test_a_request_that_another_rule_skips_is_made_when_that_one_is_wrong() -> None:
     learner = taught("drop-value x=1")
-    learner.note(page_of(f"http://{SITE}/p", text_of("page")))
+    learner.note_page(page_of(f"http://{SITE}/p", text_of("page")))
     asked = made(learner)
     asked.skipped.keep(Request(f"http://{SITE}/p?x=1"), skip(X))
     for change in ("drop-parameter y", X):
@@ -130,8 +130,8 @@ async def test_a_request_that_another_rule_skips_is_made_when_that_one_is_wrong(
     asked.skipped.unlearned([Contradiction("other.example", "drop-value x=1")])
     assert await asked.urls() == []
     for number in range(20):
-        learner.note(page_of(f"http://{SITE}/p?x=1&n={number}", text_of(f"{number} one")))
-        learner.note(page_of(f"http://{SITE}/p?n={number}", text_of(f"{number} other")))
+        learner.note_page(page_of(f"http://{SITE}/p?x=1&n={number}", text_of(f"{number} one")))
+        learner.note_page(page_of(f"http://{SITE}/p?n={number}", text_of(f"{number} other")))
     asked.skipped.unlearned([Contradiction(SITE, "drop-value x=1")])
     assert await asked.urls() == [f"http://{SITE}/p?x=1"]
     [request] = asked.engine.made

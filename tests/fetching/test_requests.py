@@ -553,5 +553,5 @@ def test_of_an_error_page_with_many_links_two_hundred_are_kept() -> None:
     address = "https://example.org/gone"
     seen = Yielded(Response(address, status=404, request=Request(address)), FOLDERS)
     for number in range(1000):
-        seen.add(Request(f"https://example.org/{number}"))
+        seen.add_output(Request(f"https://example.org/{number}"))
     assert len(seen.links) == MAX_LINKS

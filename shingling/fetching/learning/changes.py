@@ -293,7 +293,7 @@ _ALWAYS_TRIED = (HTTPS, WWW, LOWER, FOLD, SLUG, SLASH, SORT)
 
 def changes_of(parts: Parts, also: Iterable[Change] = ()) -> dict[Change, Parts]:
     """Try the changes on a URL that one URL alone shows, and some others: what each makes of it."""
-    query = [one.partition("=") for one in parts.query]
+    query = [parameter.partition("=") for parameter in parts.query]
     last = parts.segments[-1] if parts.segments else ""
     found = (
         *(Change(DROP_PARAMETER, name) for name, _, _ in query),
@@ -304,7 +304,11 @@ def changes_of(parts: Parts, also: Iterable[Change] = ()) -> dict[Change, Parts]
         Change(DROP_LAST, masked(last)),
         Change(DROP_EXTENSION, extension(last)),
     )
-    named = (one for one in found if is_nameable(one.what) and is_nameable(one.other or one.what))
+    named = (
+        change
+        for change in found
+        if is_nameable(change.what) and is_nameable(change.other or change.what)
+    )
     tried = ((change, apply(change, parts)) for change in (*named, *_ALWAYS_TRIED, *also))
     return {change: changed for change, changed in tried if changed is not None}
 
@@ -344,7 +348,10 @@ def value_dropped(a: Parts, b: Parts, change: Change) -> Change | None:
     """Find the narrower change if one URL has one value of a parameter, the other none."""
     if change.kind != DROP_PARAMETER:
         return None
-    values = [[one for one in parts.query if name_of(one) == change.what] for parts in (a, b)]
+    values = [
+        [parameter for parameter in parts.query if name_of(parameter) == change.what]
+        for parts in (a, b)
+    ]
     if sorted(map(len, values)) != [0, 1]:
         return None
     value = max(values)[0].partition("=")[2]
@@ -363,7 +370,9 @@ def _of_queries(a: tuple[str, ...], b: tuple[str, ...]) -> Iterator[Change]:
     counts_a, counts_b = Counter(a), Counter(b)
     names = {name_of(parameter) for parameter in (counts_a - counts_b) + (counts_b - counts_a)}
     yield from (Change(DROP_PARAMETER, name) for name in sorted(names))
-    left = [[one for one in query if name_of(one) not in names] for query in (a, b)]
+    left = [
+        [parameter for parameter in query if name_of(parameter) not in names] for query in (a, b)
+    ]
     if left[0] != left[1]:
         yield SORT
 
@@ -395,7 +404,7 @@ def _of_paths(a: Parts, b: Parts) -> Iterator[tuple[Change, ...]]:
         if len(pairs) == 1:  # of `/posts/52` and `/threads/5`, no exchange holds without the other
             yield (Change(EXCHANGE_SEGMENT, max(pairs[0]), min(pairs[0])),)
         return
-    at = next((n for n, one in enumerate(short) if one != long[n]), len(short))
+    at = next((n for n, segment in enumerate(short) if segment != long[n]), len(short))
     yield (Change(DROP_LAST, masked(long[-1])),)
     yield (Change(DROP_SEGMENT, long[at]),)
     yield (Change(DROP_PAIR, long[at]),)

@@ -295,7 +295,7 @@ class Tree:
                     yield key, [*map(sub, node.saved, before)]
         self._changed.clear()
 
-    def load(self, key: str, *counts: int) -> None:
+    def load_node(self, key: str, *counts: int) -> None:
         """Add what was saved of a node, as `changes` yields it."""
         path = path_to(key)
         nodes = self._nodes_on(path)

@@ -39,7 +39,7 @@ class UrlLearner:
     """Learns which URLs of a site would repeat a page, and decides requests.
 
     It keeps fetched pages of this crawl alone: in each crawl, the first URL of a class is
-    fetched, so that nothing grows stale. What former crawls have taught is `load`ed.
+    fetched, so that nothing grows stale. What former crawls have taught is loaded by `load_rules`.
 
     Args:
         risk: a request is skipped up to this probability of losing something new.
@@ -73,11 +73,11 @@ class UrlLearner:
         """Whether something was loaded or noted of a site, and is still remembered."""
         return site in self._sites
 
-    def load(self, site: str, saved: Iterable[RuleCounts]) -> None:
+    def load_rules(self, site: str, saved: Iterable[RuleCounts]) -> None:
         """Add what was saved of a site, without rows that make no sense."""
-        self._site(site).rules.load(saved)
+        self._site(site).rules.load_counts(saved)
 
-    def decide(self, url: str, found_on: str = "", *, counted: bool = True) -> Skip | None:
+    def decide_request(self, url: str, found_on: str = "", *, counted: bool = True) -> Skip | None:
         """Say whether a request would repeat a page; None if it is to be fetched.
 
         Args:
@@ -86,9 +86,9 @@ class UrlLearner:
             counted: it is a request that is made or skipped now, not only a question.
         """
         parts, site = split(url), self._sites.get(site_name(url))
-        skip = site.decide(parts, url) if parts and site else None
+        skip = site.find_repeated(parts, url) if parts and site else None
         if site is None or skip is None:
-            return self._memory.traps.decide(url, found_on, self._risk, counted=counted)
+            return self._memory.traps.find_trap(url, found_on, self._risk, counted=counted)
         digest = blake2b(url.encode("utf-8", "replace"), digest_size=4, key=self._salt).digest()
         below = self._explore_below * max(1.0, _EXPLORED_AT_FIRST * skip.risk / self._risk)
         # Where ids are new at each request, the links of such pages would never end.
@@ -117,7 +117,7 @@ class UrlLearner:
         parts, site = split(url), self._sites.get(site_name(url))
         return site.rules.reduce(parts) if parts and site else None
 
-    def note(self, page: FetchedPage) -> list[Contradiction]:
+    def note_page(self, page: FetchedPage) -> list[Contradiction]:
         """Learn from a fetched page.
 
         Args:
@@ -126,7 +126,7 @@ class UrlLearner:
         Returns:
             Rules that do not hold any more: what they have skipped is to be decided again.
         """
-        contradictions = self._site(site_name(page.url)).note(page)
+        contradictions = self._site(site_name(page.url)).learn_from(page)
         while len(self._sites) > 1 and self._max_pages < sum(
             site.pages.counted for site in self._sites.values()
         ):
@@ -153,7 +153,7 @@ class UrlLearner:
 
     def settle(self) -> list[Contradiction]:
         """Decide what could not be decided before all was fetched."""
-        return [one for site in self._sites.values() for one in site.settle()]
+        return [contradiction for site in self._sites.values() for contradiction in site.settle()]
 
     def take_changes(self) -> list[RuleCounts]:
         """Take what has been learned since the last call, to be added to what is saved."""

@@ -123,8 +123,8 @@ class PairEvidence:
         """Risk of each change of a pair; if that is smaller, of all that come together with it."""
         return {
             change: min(
-                self._rules.risk(one, pair.nodes)
-                for one in (change, *self._together.around([change]))
+                self._rules.risk(suspect, pair.nodes)
+                for suspect in (change, *self._together.around([change]))
             )
             for change in pair.changes
         }

@@ -135,13 +135,13 @@ class SiteRules:
             if change and change in self.trees:
                 self.trees[change].count_request(is_explored=skip.explore)
 
-    def load(self, saved: Iterable[RuleCounts]) -> None:
+    def load_counts(self, saved: Iterable[RuleCounts]) -> None:
         """Add what was saved. Rows that make no sense are passed over."""
         for row in saved:
             change = read_change(row.change)
             tree = self._tree(change) if change and row.node.startswith(ROOT) else None
             if tree:
-                tree.load(row.node, *(max(0, number) for number in row[3:]))
+                tree.load_node(row.node, *(max(0, number) for number in row[3:]))
         self._renew(self.trees)
 
     def take_changes(self) -> list[RuleCounts]:

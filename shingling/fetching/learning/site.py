@@ -1,10 +1,10 @@
 """What is learned of the URLs of one site.
 
-`decide` reduces a URL by the changes that act on it, and looks for a fetched page whose URL is
-reduced to the same. `note` compares a fetched page with earlier ones whose URLs differ little from
-its own: each such pair is evidence for or against the changes between both (`pair_evidence`). If
-most of two pages is the same, the earlier one is fetched again (`refetches`): what differs between
-two fetches of one URL does not make two pages.
+`find_repeated` reduces a URL by the changes that act on it, and looks for a fetched page whose URL
+is reduced to the same. `learn_from` compares a fetched page with earlier ones whose URLs differ
+little from its own: each such pair is evidence for or against the changes between both
+(`pair_evidence`). If most of two pages is the same, the earlier one is fetched again (`refetches`):
+what differs between two fetches of one URL does not make two pages.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class SiteUrls:
         # lead to new pages is known when all is fetched, and `settle` decides it.
         self._pairs_with_new_links: list[Pair] = []
 
-    def decide(self, parts: Parts, url: str) -> Skip | None:
+    def find_repeated(self, parts: Parts, url: str) -> Skip | None:
         """Find the page that a URL would repeat; None if there is none, or too much risk."""
         reduced = self.rules.reduce(parts)
         number = self.pages.find(reduced.key)
@@ -104,7 +104,7 @@ class SiteUrls:
     def check(self, page: FetchedPage, skip: Skip) -> bool:
         """Whether a page is another one than that which it was predicted to repeat.
 
-        Rules learn from this if the page was explored; what has stopped to act, `note` tells.
+        Rules learn from this if the page was explored; what has stopped to act, `learn_from` tells.
         """
         snapshot = take_snapshot(page)
         if skip.rules[0].startswith("trap "):
@@ -124,10 +124,12 @@ class SiteUrls:
         self._postpone(pair, likeness, in_any_case=skip.explore)
         return False
 
-    def note(self, page: FetchedPage) -> list[Contradiction]:
+    def learn_from(self, page: FetchedPage) -> list[Contradiction]:
         """Learn from a fetched page, which others may repeat from now on."""
         snapshot = take_snapshot(page)
-        contradictions = self._traps.note(self.rules.site, self._shown_key(page, snapshot), page)
+        contradictions = self._traps.note_shown(
+            self.rules.site, self._shown_key(page, snapshot), page
+        )
         if snapshot is not None:
             self._learn(page, snapshot)
         return contradictions + self.rules.take_stopped()
@@ -175,11 +177,11 @@ class SiteUrls:
 
     def _note_url(self, url: str, parts: Parts, page: FetchedPage, snapshot: PageSnapshot) -> None:
         """Learn that a URL shows a page."""
-        number = self.pages.add(url, self._comparison.volatile.content(snapshot), snapshot)
+        number = self.pages.add_page(url, self._comparison.volatile.content(snapshot), snapshot)
         if page.has_changed:
             self._changed_pages.add(number)
         self.refetches.note_page(number)
-        self._together.note(parts)
+        self._together.note_names(parts)
         if not page.is_from_elsewhere:
             self._compare(number, parts, snapshot)
         self.pages.add_key(number)

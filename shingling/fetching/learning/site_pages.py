@@ -49,7 +49,7 @@ class SitePages:
         self._version = rules.version  # of the rules by which keys are renewed
         self._old_keys = 0  # pages whose keys may be of former rules
 
-    def add(self, url: str, content: int, snapshot: PageSnapshot) -> int:
+    def add_page(self, url: str, content: int, snapshot: PageSnapshot) -> int:
         """Add a page, whose URL can be split; its number."""
         number = len(self.urls)
         self.urls.append(url)

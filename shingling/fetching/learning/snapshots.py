@@ -157,7 +157,9 @@ class VolatileSentences:
         """64-bit hash of what stays of a page, in any order."""
         if not self.kinds or not snapshot.sentences:
             return snapshot.content
-        return hash(frozenset(one[0] for one in _read(snapshot) if not self._has(one)))
+        return hash(
+            frozenset(sentence[0] for sentence in _read(snapshot) if not self._has(sentence))
+        )
 
     def _has(self, sentence: tuple[int, int, int]) -> bool:
         return sentence[1] in self.kinds or sentence[2] in self.kinds

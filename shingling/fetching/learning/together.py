@@ -25,7 +25,7 @@ class ParametersTogether:
     def __init__(self) -> None:
         self._with: dict[str, frozenset[str]] = {}  # what each one has always come with
 
-    def note(self, parts: Parts) -> None:
+    def note_names(self, parts: Parts) -> None:
         """Note the parameters of a URL."""
         names = frozenset(map(name_of, parts.query))
         for name in names:

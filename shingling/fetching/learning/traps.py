@@ -54,7 +54,7 @@ class Traps:
         self._links = Table(18)  # how a URL was met: in which trap it was skipped, or `_LINKED`
         self._traps = Recent[int, _Trap](_MAX_PAGES)  # by what pages have shown
 
-    def decide(self, url: str, found_on: str, max_risk: float, *, counted: bool) -> Skip | None:
+    def find_trap(self, url: str, found_on: str, max_risk: float, *, counted: bool) -> Skip | None:
         """Say whether a request would stay in a trap; None if not, or if nobody knows.
 
         Args:
@@ -79,7 +79,7 @@ class Traps:
         """Whether no page has shown this before; None is something that cannot be compared."""
         return shown is None or self._traps.get(shown) is None
 
-    def note(self, site: str, shown: int | None, page: FetchedPage) -> list[Contradiction]:
+    def note_shown(self, site: str, shown: int | None, page: FetchedPage) -> list[Contradiction]:
         """Learn from a fetched page.
 
         Args:

@@ -89,7 +89,7 @@ def crawl(
         at = min(len(queue) - 1, order.randrange(8))
         url = queue[at]
         del queue[at]
-        skip = learner.decide(url, found_on[url]) if learner and url not in forced else None
+        skip = learner.decide_request(url, found_on[url]) if learner and url not in forced else None
         if skip and not skip.explore:
             done.skipped.append(url)
             skipped.append((url, skip))
@@ -107,7 +107,7 @@ def crawl(
         if learner:
             if skip:
                 learner.check(page, skip)
-            gone = learner.note(page)
+            gone = learner.note_page(page)
             for wanted in learner.refetches():
                 second = answer(wanted)
                 text = second.words or text_of(second.content) if second else ""
@@ -117,7 +117,9 @@ def crawl(
             changes = {one.change for one in gone}
             doubtful = [url for url, skip in skipped if not changes.isdisjoint(skip.rules)]
             owed = {
-                url for url in doubtful if learner.decide(url, found_on[url], counted=False) is None
+                url
+                for url in doubtful
+                if learner.decide_request(url, found_on[url], counted=False) is None
             }
             skipped = [(url, skip) for url, skip in skipped if url not in owed]
             forced |= owed

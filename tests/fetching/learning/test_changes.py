@@ -229,7 +229,7 @@ def test_where_several_changes_may_have_lost_a_page_each_needs_more_pages() -> N
 
 def test_ten_contradictions_outweigh_a_hundred_thousand_pages() -> None:
     tree = _tree("drop-parameter x")
-    tree.load("/", 100_000, 0, 0, 0)
+    tree.load_node("/", 100_000, 0, 0, 0)
     _contradict(tree, ("/",), 12)
     assert tree.risk(("/",)) > 0.01
 
@@ -265,7 +265,7 @@ def test_a_risk_is_a_probability_and_is_the_same_when_loaded(
     if all(agrees for agrees, _ in events):
         again = _tree("drop-parameter x")
         for node, counts in tree.changes():
-            again.load(node, *counts)
+            again.load_node(node, *counts)
         assert again.risk(("/",)) == pytest.approx(tree.risk(("/",)), abs=0.2)
 
 

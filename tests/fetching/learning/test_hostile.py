@@ -45,25 +45,27 @@ def test_a_hostile_url_is_decided_and_noted_in_bounded_steps(url: str) -> None:
     )
 
     def meet(number: int) -> None:
-        learner.decide(f"{url}{number}")
-        learner.note(page)
+        learner.decide_request(f"{url}{number}")
+        learner.note_page(page)
 
     assert max(calls(meet, number) for number in range(5)) < 200_000  # an ordinary one takes 4,000
 
 
 def _teach(learner: UrlLearner, change: str) -> None:
     nodes = ("/", "/a", "/b", "/c")
-    learner.load("site.example", [RuleCounts("site.example", change, node, 999) for node in nodes])
+    learner.load_rules(
+        "site.example", [RuleCounts("site.example", change, node, 999) for node in nodes]
+    )
 
 
 def test_what_is_too_long_is_never_skipped() -> None:
     learner = UrlLearner()
     _teach(learner, "drop-parameter sid")
-    learner.note(FetchedPage(f"{HOST}/a", signature=signature_of(text_of("a"))))
-    assert learner.decide(f"{HOST}/a?sid=5")
-    assert learner.decide(f"{HOST}/a?sid={'5' * 5000}") is None
-    assert learner.decide(f"{HOST}/a?{'sid=5&' * 50}") is None
-    assert learner.decide("https://me:secret@site.example/a?sid=5") is None
+    learner.note_page(FetchedPage(f"{HOST}/a", signature=signature_of(text_of("a"))))
+    assert learner.decide_request(f"{HOST}/a?sid=5")
+    assert learner.decide_request(f"{HOST}/a?sid={'5' * 5000}") is None
+    assert learner.decide_request(f"{HOST}/a?{'sid=5&' * 50}") is None
+    assert learner.decide_request("https://me:secret@site.example/a?sid=5") is None
 
 
 def test_a_million_names_do_not_fill_the_memory() -> None:
@@ -72,7 +74,7 @@ def test_a_million_names_do_not_fill_the_memory() -> None:
     signature = signature_of(text_of("a"))
     for number in range(200):
         names = "&".join(f"n{noise.getrandbits(40):x}=1" for _ in range(8))
-        learner.note(FetchedPage(f"{HOST}/{number % 7}?{names}", signature=signature))
+        learner.note_page(FetchedPage(f"{HOST}/{number % 7}?{names}", signature=signature))
     assert len({rule.change for rule in learner.rules()}) <= 256
 
 
@@ -80,7 +82,7 @@ def test_a_million_sites_do_not_fill_the_memory() -> None:
     learner = UrlLearner(max_sites=10)
     for number in range(100):
         url = f"https://{number}.example/a"
-        learner.note(FetchedPage(url, signature=signature_of(text_of("a"))))
+        learner.note_page(FetchedPage(url, signature=signature_of(text_of("a"))))
     assert sum(learner.is_known(f"{number}.example") for number in range(100)) == 10
     assert learner.is_known("99.example")
 
@@ -90,7 +92,7 @@ def test_pages_of_many_sites_do_not_fill_the_memory() -> None:
     for number in range(100):
         for page in range(10):
             url = f"https://{number}.example/{page}"
-            learner.note(FetchedPage(url, signature=signature_of(text_of(f"{page}"))))
+            learner.note_page(FetchedPage(url, signature=signature_of(text_of(f"{page}"))))
     assert [number for number in range(100) if learner.is_known(f"{number}.example")] == [
         *range(96, 100)
     ]
@@ -104,7 +106,7 @@ def test_long_urls_of_many_sites_do_not_fill_the_memory() -> None:
     for number in range(3_000):
         url = f"https://{number % 50}.example/{number}?{'x' * 4000}"
         links = tuple(f"https://{number % 50}.example/{number}/{one}{'y' * 900}" for one in "abcd")
-        learner.note(FetchedPage(url, signature=signature, links=links))
+        learner.note_page(FetchedPage(url, signature=signature, links=links))
     kept, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert kept - before < 12_000_000
@@ -115,7 +117,7 @@ def test_a_site_counts_a_page_of_a_long_url_as_several() -> None:
     for number in range(4):
         for page in range(4):
             url = f"https://{number}.example/{page}?{'x' * 1000}"
-            learner.note(FetchedPage(url, signature=signature_of(text_of(f"{number} {page}"))))
+            learner.note_page(FetchedPage(url, signature=signature_of(text_of(f"{number} {page}"))))
     assert [number for number in range(4) if learner.is_known(f"{number}.example")] == [2, 3]
 
 
@@ -138,7 +140,7 @@ def _kept(pages: int) -> int:
         links = tuple(f"{HOST}/a?sid={noise.getrandbits(64):x}" for _ in range(5))
         text = f"{text_of('a')}\n{number}"
         page = FetchedPage(f"{HOST}/{number}", signature=signature_of(text_of("a")), text=text)
-        learner.note(replace(page, links=links))
+        learner.note_page(replace(page, links=links))
         learner.refetches()
     kept, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
@@ -167,7 +169,7 @@ def test_what_is_kept_of_a_page_is_little_when_many_are_known(
 )
 def test_a_saved_rule_that_makes_no_sense_is_passed_over(row: RuleCounts) -> None:
     learner = UrlLearner()
-    learner.load("site.example", [row])
+    learner.load_rules("site.example", [row])
     assert not any(rule.active for rule in learner.rules())
 
 
@@ -178,7 +180,7 @@ def test_of_more_saved_changes_than_are_kept_those_with_evidence_stay() -> None:
         for number in range(600)
     ]
     sound = RuleCounts("site.example", "drop-parameter sid", "/", 50, 0)
-    learner.load("site.example", [*saved[:300], sound, *saved[300:]])
+    learner.load_rules("site.example", [*saved[:300], sound, *saved[300:]])
     rules = learner.rules()
     assert len({rule.change for rule in rules}) <= 256
     assert [rule.change for rule in rules if rule.active] == ["drop-parameter sid"]
@@ -188,8 +190,8 @@ def test_values_that_do_not_recur_are_not_saved() -> None:
     learner = UrlLearner()
     for number in range(300):
         same = signature_of(text_of(f"post {number}"))
-        learner.note(FetchedPage(f"{HOST}/post/{number % 7}?id={number:08x}", signature=same))
-        learner.note(FetchedPage(f"{HOST}/post/{number % 7}", signature=same))
+        learner.note_page(FetchedPage(f"{HOST}/post/{number % 7}?id={number:08x}", signature=same))
+        learner.note_page(FetchedPage(f"{HOST}/post/{number % 7}", signature=same))
     changes = [one.change for one in learner.take_changes()]
     assert not [one for one in changes if one.startswith("drop-value")]
 
@@ -205,11 +207,11 @@ def test_urls_that_a_neighbour_has_made_up_teach_nothing() -> None:
                 signature=signature_of(text_of(f"login {number % 14}")),
                 is_from_elsewhere=is_from_elsewhere,
             )
-            learner.note(page)
+            learner.note_page(page)
         first = FetchedPage(f"{HOST}/read?story=0", signature=signature_of(text_of("story 0")))
-        learner.note(first)
+        learner.note_page(first)
         urls = [f"{HOST}/read?story={number}" for number in range(1, 8)]
-        return [url for url in urls if learner.decide(url)]
+        return [url for url in urls if learner.decide_request(url)]
 
     assert taught(is_from_elsewhere=False), "or the attack would be none"
     assert taught(is_from_elsewhere=True) == []
@@ -219,15 +221,17 @@ def test_first_urls_of_a_directory_are_fetched_whatever_others_have_shown() -> N
     learner = UrlLearner()
     for number in range(60):
         signature = signature_of(text_of(f"login {number % 6}"))
-        learner.note(FetchedPage(f"{HOST}/{number % 6}/login?story={number}", signature=signature))
-    assert learner.decide(f"{HOST}/1/login?story=new")
-    learner.note(FetchedPage(f"{HOST}/read?story=0", signature=signature_of(text_of("story"))))
-    assert not any(learner.decide(f"{HOST}/read?story={number}") for number in range(1, 8))
+        learner.note_page(
+            FetchedPage(f"{HOST}/{number % 6}/login?story={number}", signature=signature)
+        )
+    assert learner.decide_request(f"{HOST}/1/login?story=new")
+    learner.note_page(FetchedPage(f"{HOST}/read?story=0", signature=signature_of(text_of("story"))))
+    assert not any(learner.decide_request(f"{HOST}/read?story={number}") for number in range(1, 8))
 
 
 def test_counts_below_zero_are_none() -> None:
     learner = UrlLearner()
-    learner.load(
+    learner.load_rules(
         "site.example", [RuleCounts("site.example", "drop-parameter a", "/", -100, -5, -1, -1)]
     )
     assert [rule.active for rule in learner.rules()] == [False]
@@ -238,7 +242,7 @@ def test_exchanged_segments_do_not_go_in_a_circle() -> None:
     for a, b in (("c", "b"), ("b", "a"), ("c", "a")):
         _teach(learner, f"exchange-segment {a} {b}")
     _teach(learner, "fold-segments")
-    learner.note(FetchedPage(f"{HOST}/a/x", signature=signature_of(text_of("a"))))
-    skip = learner.decide(f"{HOST}/c/c/c/b/x")
+    learner.note_page(FetchedPage(f"{HOST}/a/x", signature=signature_of(text_of("a"))))
+    skip = learner.decide_request(f"{HOST}/c/c/c/b/x")
     assert skip
     assert skip.page == f"{HOST}/a/x"

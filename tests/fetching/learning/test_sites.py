@@ -79,7 +79,7 @@ def test_a_second_crawl_knows_the_rules_and_loses_nothing(seed: int) -> None:
     first, before = crawl_of_forum(seed)
     saved = first.take_changes()
     second = UrlLearner()
-    second.load("site.example", saved)
+    second.load_rules("site.example", saved)
     done = crawl(f"{HOST}/", Forum(seed), second, limit=4000, seed=seed)
     assert done.contents == before.contents
     assert done.first_skip is not None
@@ -97,18 +97,18 @@ def test_a_parameter_that_begins_to_matter_is_unlearned_within_fifty_fetches(see
     contradicted = 0
     for number in range(600):
         url = forum.url("/show", id=number, view="print")
-        skip = learner.decide(url)
+        skip = learner.decide_request(url)
         if skip is None:
             continue
         contradicted += 1
         answer = forum(url)
         page = FetchedPage(url, signature=signature_of(text_of(answer.content)))
         assert learner.check(page, replace(skip, explore=True))
-        found = learner.note(page)
+        found = learner.note_page(page)
         if any(one.change == "drop-parameter view" for one in found):
             break
     assert 0 < contradicted <= 50
-    assert learner.decide(forum.url("/show", id=599, view="print")) is None
+    assert learner.decide_request(forum.url("/show", id=599, view="print")) is None
 
 
 def _of_two_architectures(url: str, differing: str = "") -> Answer:
@@ -135,7 +135,7 @@ def test_mirrored_paths_are_skipped(seed: int) -> None:
 
     # A rule is kept with the path that it leads to: /amd64, for what was skipped below /mips.
     second = UrlLearner()
-    second.load("site.example", learner.take_changes())
+    second.load_rules("site.example", learner.take_changes())
     for url, skip in done.decisions:
         assert second.acting(url) | second.acting(skip.page) >= {*skip.rules}
     assert second.acting(f"{HOST}/mips/boot/1.html")
@@ -180,7 +180,7 @@ def test_a_later_crawl_of_pages_that_are_nearly_the_same_saves_no_less() -> None
     skipped = []
     for number in range(3):
         learner = UrlLearner(salt=bytes([1, number]))
-        learner.load("site.example", saved)
+        learner.load_rules("site.example", saved)
         done = crawl(start, site, learner, seed=10 + number)
         assert len(done.contents) == 5 * 4 * 15
         skipped.append(len(done.skipped))
@@ -241,8 +241,8 @@ def test_posts_that_show_their_thread_are_no_mirror_of_the_threads(thread: str, 
     urls += [(post.format(10 * one + 1), one) for one in range(300)]
     random.Random(2).shuffle(urls)
     for path, number in urls:
-        assert learner.decide(f"{HOST}/{path}") is None
-        learner.note(page_of(f"{HOST}/{path}", text_of(f"thread {number}")))
+        assert learner.decide_request(f"{HOST}/{path}") is None
+        learner.note_page(page_of(f"{HOST}/{path}", text_of(f"thread {number}")))
 
 
 @pytest.mark.parametrize(
@@ -257,9 +257,9 @@ def test_hosts_with_the_usual_names_are_one_site(alias: str, host: str) -> None:
     learner = UrlLearner()
     for number in range(20):
         for one in (host, alias):
-            learner.note(page_of(f"http://{one}/{number}", text_of(f"story {number}")))
-    learner.note(page_of(f"http://{host}/new", text_of("a new story")))
-    skip = learner.decide(f"http://{alias}/new")
+            learner.note_page(page_of(f"http://{one}/{number}", text_of(f"story {number}")))
+    learner.note_page(page_of(f"http://{host}/new", text_of("a new story")))
+    skip = learner.decide_request(f"http://{alias}/new")
     assert skip is not None
     assert skip.page == f"http://{host}/new"
 
@@ -270,7 +270,7 @@ def test_hosts_with_the_usual_names_are_one_site(alias: str, host: str) -> None:
 def test_domains_under_a_public_suffix_are_different_sites(own: str, other: str) -> None:
     learner = UrlLearner()
     for host in (own, other):
-        learner.note(page_of(f"http://{host}/", text_of(host)))
+        learner.note_page(page_of(f"http://{host}/", text_of(host)))
         assert {rule.site for rule in learner.rules()} <= {own, other}
         assert learner.is_known(host)
 
@@ -280,13 +280,13 @@ def test_no_page_that_has_changed_stands_for_its_mirror() -> None:
     crawl(f"{HOST}/", _of_two_architectures, learner)
     rules = learner.take_changes()
     second = UrlLearner()
-    second.load("site.example", rules)
+    second.load_rules("site.example", rules)
     for number, has_changed in ((1, False), (2, True)):
         signature = signature_of(text_of(f"boot {number}"))
         url = f"{HOST}/mips/boot/{number}.html"
-        second.note(FetchedPage(url, signature=signature, has_changed=has_changed))
-    assert second.decide(f"{HOST}/amd64/boot/1.html") is not None
-    assert second.decide(f"{HOST}/amd64/boot/2.html") is None
+        second.note_page(FetchedPage(url, signature=signature, has_changed=has_changed))
+    assert second.decide_request(f"{HOST}/amd64/boot/1.html") is not None
+    assert second.decide_request(f"{HOST}/amd64/boot/2.html") is None
 
 
 def test_long_pages_that_differ_in_one_number_and_the_title_are_not_the_same() -> None:
@@ -295,7 +295,7 @@ def test_long_pages_that_differ_in_one_number_and_the_title_are_not_the_same() -
     for number in range(30):
         url = f"{HOST}/read?record={number}" if number else f"{HOST}/read"
         signature = signature_of(f"{words} {number}")
-        learner.note(FetchedPage(url, signature=signature, title=f"Record {number}"))
+        learner.note_page(FetchedPage(url, signature=signature, title=f"Record {number}"))
     assert learner.acting(f"{HOST}/read?record=7") == set()
 
 
@@ -353,7 +353,7 @@ def test_observed_pages_change_nothing_and_say_what_would_have_been_lost() -> No
     learner.take_changes()
     forum.view_matters = True
     url = forum.url("/show", id=7, view="print")
-    skip = learner.decide(url)
+    skip = learner.decide_request(url)
     assert skip
     rules = learner.rules()
     page = FetchedPage(url, signature=signature_of(text_of(forum(url).content)))
@@ -367,7 +367,9 @@ def test_one_in_forty_is_fetched_anyway() -> None:
     forum = Forum(2)
     learner = UrlLearner(salt=b"a crawl")
     crawl(f"{HOST}/", forum, learner, limit=800)
-    decisions = [learner.decide(forum.url("/show", id=number % 200)) for number in range(4000)]
+    decisions = [
+        learner.decide_request(forum.url("/show", id=number % 200)) for number in range(4000)
+    ]
     explored = [skip.explore for skip in decisions if skip]
     assert len(explored) > 3000
     assert 0.015 < sum(explored) / len(explored) < 0.04
@@ -378,10 +380,10 @@ def test_a_change_that_is_never_to_be_made_is_not_learned_and_others_are() -> No
 
     def taught(*never: str) -> tuple[bool, set[str]]:
         learner = UrlLearner(never=never)
-        learner.load("site.example", [RuleCounts("site.example", sid, "/", 999)])
+        learner.load_rules("site.example", [RuleCounts("site.example", sid, "/", 999)])
         crawl(f"{HOST}/", forum, learner, limit=800)
         acting = {rule.change for rule in learner.rules() if rule.active}
-        return learner.decide(forum.url("/show", id=5)) is not None, acting
+        return learner.decide_request(forum.url("/show", id=5)) is not None, acting
 
     skips, acting = taught()
     assert skips
@@ -429,7 +431,7 @@ def test_what_changes_anyway_is_asked_of_one_url_that_is_fetched_twice() -> None
     text = "\n".join(text_of(f"line {number}", 20) for number in range(6))
     pages = [page_of(f"{HOST}/a{sid}", f"{text}\nViews: {n}") for n, sid in enumerate(("", "?s=1"))]
     for page in pages:
-        assert learner.note(page) == []
+        assert learner.note_page(page) == []
     assert not learner.rules(), "it waits until the page is fetched again"
     assert learner.refetches() == [f"{HOST}/a"]
     learner.note_refetch(f"{HOST}/a", page_of(f"{HOST}/a", f"{text}\nViews: 7"))
@@ -443,9 +445,9 @@ def test_a_page_kept_for_what_it_says_is_no_repetition_whatever_changes_anyway()
     text = "\n".join(text_of(f"line {number}", 20) for number in range(6))
     for says_more in (False, True):
         learner = UrlLearner()
-        learner.note(page_of(f"{HOST}/a", f"{text}\nViews: 0"))
+        learner.note_page(page_of(f"{HOST}/a", f"{text}\nViews: 0"))
         other = page_of(f"{HOST}/a?s=1", f"{text}\nViews: 1")
-        learner.note(replace(other, says_more=says_more, shows=other.url))
+        learner.note_page(replace(other, says_more=says_more, shows=other.url))
         assert {one.contradicted for one in learner.rules()} == ({1.0} if says_more else set())
         assert learner.refetches() == ([] if says_more else [f"{HOST}/a"])
 
@@ -458,7 +460,7 @@ def test_a_page_that_says_more_is_the_same_as_one_that_stands_for_it_alone(is_fi
         learner = UrlLearner()
         for url in urls:
             says_more, shows = url == f"{HOST}/a", url if url == f"{HOST}/a" else other_shows
-            learner.note(replace(page_of(url, text), says_more=says_more, shows=shows))
+            learner.note_page(replace(page_of(url, text), says_more=says_more, shows=shows))
         rules = [one for one in learner.rules() if one.change == "drop-parameter s"]
         assert {one.agreed for one in rules if one.node == "/" and one.agreed} == agreed
 
@@ -470,16 +472,16 @@ def test_what_is_learned_below_one_path_acts_below_another_one() -> None:
         for number in numbers:
             for query in ("", "?src=1"):
                 url = f"{HOST}/{path}/{number}{query}"
-                learner.note(page_of(url, text_of(f"{path} {number}")))
+                learner.note_page(page_of(url, text_of(f"{path} {number}")))
 
     note("a", range(20))
     note("b", range(10))
-    learner.note(page_of(f"{HOST}/b/10?src=1", text_of("b 10")))
-    assert learner.decide(f"{HOST}/a/7?src=2") is not None
-    assert learner.decide(f"{HOST}/b/10") is None  # 10 pages of its own, and 5 of /a
+    learner.note_page(page_of(f"{HOST}/b/10?src=1", text_of("b 10")))
+    assert learner.decide_request(f"{HOST}/a/7?src=2") is not None
+    assert learner.decide_request(f"{HOST}/b/10") is None  # 10 pages of its own, and 5 of /a
     note("c", range(4))
-    assert learner.decide(f"{HOST}/b/10") is not None
-    assert learner.decide(f"{HOST}/c/3?src=2") is None
+    assert learner.decide_request(f"{HOST}/b/10") is not None
+    assert learner.decide_request(f"{HOST}/c/3?src=2") is None
 
 
 def test_pages_are_not_taken_for_others_while_others_are_fetched_again() -> None:
@@ -490,7 +492,7 @@ def test_pages_are_not_taken_for_others_while_others_are_fetched_again() -> None
     def note(number: int) -> None:
         for query in ("", f"?sid={number}"):
             words = f"{text_of(f'story {number}')}\n{next(visits)} people are here right now"
-            learner.note(page_of(f"{HOST}/{number}{query}", words))
+            learner.note_page(page_of(f"{HOST}/{number}{query}", words))
             wanted.extend(learner.refetches())
 
     for number in range(100):
@@ -511,7 +513,7 @@ def test_no_page_or_another_one_at_a_second_look_does_not_show_what_changes_anyw
     learner = UrlLearner()
     text = "\n".join(text_of(f"line {number}", 20) for number in range(6))
     for number, sid in enumerate(("", "?s=1")):
-        learner.note(page_of(f"{HOST}/a{sid}", f"{text}\nPrice {number}"))
+        learner.note_page(page_of(f"{HOST}/a{sid}", f"{text}\nPrice {number}"))
     assert learner.refetches() == [f"{HOST}/a"]
     learner.note_refetch(f"{HOST}/a", None if again is None else page_of(f"{HOST}/a", again))
     assert {one.contradicted for one in learner.rules()} == {1.0}
@@ -522,28 +524,32 @@ def test_requests_that_are_redirected_to_a_known_page_are_skipped() -> None:
     for number in range(40):
         for sid in (1, 2):
             page = page_of(f"{HOST}/threads/{number}", text_of(f"thread {number}"))
-            learner.note(replace(page, requested=(f"{HOST}/posts/{number}7?sid={sid}",)))
-    skip = learner.decide(f"{HOST}/posts/57?sid=3")
+            learner.note_page(replace(page, requested=(f"{HOST}/posts/{number}7?sid={sid}",)))
+    skip = learner.decide_request(f"{HOST}/posts/57?sid=3")
     assert skip
     assert skip.page == f"{HOST}/posts/57?sid=1"
-    assert learner.decide(f"{HOST}/posts/997?sid=3") is None
+    assert learner.decide_request(f"{HOST}/posts/997?sid=3") is None
 
 
 def test_a_page_that_was_found_by_a_rule_stands_for_its_own_urls_when_that_rule_has_gone() -> None:
     learner = UrlLearner(explore_share=0)
     for number in range(60):
         for query in ("", "?variant=1"):
-            learner.note(page_of(f"{HOST}/p/{number}{query}", text_of(f"product {number}")))
-    learner.note(page_of(f"{HOST}/p/100?variant=2", text_of("product 100, variant 2")))
-    assert learner.decide(f"{HOST}/p/100")
+            learner.note_page(page_of(f"{HOST}/p/{number}{query}", text_of(f"product {number}")))
+    learner.note_page(page_of(f"{HOST}/p/100?variant=2", text_of("product 100, variant 2")))
+    assert learner.decide_request(f"{HOST}/p/100")
     for number in range(60, 70):
         for query in ("", "?variant=1"):
-            learner.note(page_of(f"{HOST}/p/{number}{query}", text_of(f"{number}{query}")))
-    assert learner.decide(f"{HOST}/p/100") is None
-    learner.note(page_of(f"{HOST}/p/100", text_of("product 100")))
-    learner.load("site.example", [RuleCounts("site.example", "drop-parameter sid", "/", 99, 0)])
-    learner.load("site.example", [RuleCounts("site.example", "drop-parameter sid", "/p", 99, 0)])
-    skip = learner.decide(f"{HOST}/p/100?sid=5")
+            learner.note_page(page_of(f"{HOST}/p/{number}{query}", text_of(f"{number}{query}")))
+    assert learner.decide_request(f"{HOST}/p/100") is None
+    learner.note_page(page_of(f"{HOST}/p/100", text_of("product 100")))
+    learner.load_rules(
+        "site.example", [RuleCounts("site.example", "drop-parameter sid", "/", 99, 0)]
+    )
+    learner.load_rules(
+        "site.example", [RuleCounts("site.example", "drop-parameter sid", "/p", 99, 0)]
+    )
+    skip = learner.decide_request(f"{HOST}/p/100?sid=5")
     assert skip
     assert skip.page == f"{HOST}/p/100"
 
@@ -570,18 +576,20 @@ def test_albums_with_one_introduction_lose_no_photo(seed: int) -> None:
 @pytest.mark.parametrize("is_lost", [True, False])
 def test_other_links_lose_a_page_only_where_they_lead_to_another_one(is_lost: bool) -> None:
     learner = UrlLearner()
-    learner.load("site.example", [RuleCounts("site.example", "drop-parameter x", "/album", 100)])
+    learner.load_rules(
+        "site.example", [RuleCounts("site.example", "drop-parameter x", "/album", 100)]
+    )
     for number in range(2):
         album = f"{HOST}/album?x={number}"
-        skip = learner.decide(album)
+        skip = learner.decide_request(album)
         assert (skip is not None) == bool(number)
         links = tuple(f"{HOST}/photo?{one}&from={number}" for one in range(4))
         page = page_of(album, text_of("introduction"), links)
         if skip:
             assert not learner.check(page, skip)
-        learner.note(page)
+        learner.note_page(page)
         for one, link in enumerate(links):
-            learner.note(page_of(link, text_of(f"photo {one} {number if is_lost else ''}")))
+            learner.note_page(page_of(link, text_of(f"photo {one} {number if is_lost else ''}")))
     assert {one.change for one in learner.settle()} == ({"drop-parameter x"} if is_lost else set())
 
 
@@ -608,11 +616,11 @@ def test_a_value_of_a_parameter_that_has_lost_a_page_needs_many_pages() -> None:
     def note(number: int, variant: str) -> None:
         for query in ("", "?variant=2"):
             text = text_of(f"product {number} {variant if query else ''}")
-            learner.note(page_of(f"{HOST}/products/{number}{query}", text))
+            learner.note_page(page_of(f"{HOST}/products/{number}{query}", text))
 
     def would_repeat(number: int) -> bool:
-        learner.note(page_of(f"{HOST}/products/{number}", text_of(f"product {number} ")))
-        return learner.decide(f"{HOST}/products/{number}?variant=2") is not None
+        learner.note_page(page_of(f"{HOST}/products/{number}", text_of(f"product {number} ")))
+        return learner.decide_request(f"{HOST}/products/{number}?variant=2") is not None
 
     for number in (0, 8):
         note(number, variant="with another price")
@@ -622,4 +630,4 @@ def test_a_value_of_a_parameter_that_has_lost_a_page_needs_many_pages() -> None:
     for number in range(140, 180):
         note(number, variant="")
     assert would_repeat(501)
-    assert not learner.decide(f"{HOST}/products/501?variant=1")
+    assert not learner.decide_request(f"{HOST}/products/501?variant=1")

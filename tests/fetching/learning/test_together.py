@@ -27,7 +27,7 @@ def together(*queries: str) -> list[str]:
     for query in queries:
         parts = split(f"{HOST}/?{query}")
         assert parts is not None
-        found.note(parts)
+        found.note_names(parts)
     names = [one.partition("=")[0] for one in queries[-1].split("&")]
     return sorted(change.text for change in found.changes(names))
 
@@ -80,10 +80,10 @@ def test_recommended_links_that_are_new_at_each_request_end(seed: int) -> None:
     wanted |= {f"product {one} {variant}" for one in range(0, 80, 8) for variant in (1, 2)}
     assert first.contents == {"home"} | wanted
     assert len(first.fetched) < 1000, "or it would have no end"
-    assert learner.decide(f"{HOST}/products/1?rec_id=5&rec_by=7&rec_seq=u")
+    assert learner.decide_request(f"{HOST}/products/1?rec_id=5&rec_by=7&rec_seq=u")
     assert learner.acting(f"{HOST}/products/1?variant=1") == set()
     again = UrlLearner(salt=bytes([seed]))
-    again.load("site.example", learner.take_changes())
+    again.load_rules("site.example", learner.take_changes())
     second = crawl(f"{HOST}/", lambda url: _storefront(url, visits), again, limit=3000, seed=seed)
     assert second.contents == first.contents
     assert len(second.fetched) < 0.8 * len(first.fetched)
@@ -96,7 +96,7 @@ def test_new_links_are_no_objection_if_without_the_parameters_they_are_known(
     learner = UrlLearner()
     for page in range(2, 8) if is_known else ():
         links = tuple(f"{HOST}/products/{one}" for one in range(20 * page, 20 * page + 20))
-        learner.note(page_of(f"{HOST}/?page={page}", text_of(f"list {page}"), links))
+        learner.note_page(page_of(f"{HOST}/?page={page}", text_of(f"list {page}"), links))
     for number in range(40):
         for query, first in (("", 40), ("?rec_id=5&rec_by=7&rec_seq=u", 100)):
             new = [first + number + one for one in range(5)]
@@ -104,7 +104,7 @@ def test_new_links_are_no_objection_if_without_the_parameters_they_are_known(
                 f"{HOST}/products/{one}?rec_id={number}&rec_by=0&rec_seq=u" for one in new
             )
             url = f"{HOST}/products/{number}{query}"
-            learner.note(page_of(url, text_of(f"product {number}"), links))
+            learner.note_page(page_of(url, text_of(f"product {number}"), links))
     is_dropped = RECOMMENDED in learner.acting(f"{HOST}/products/5?rec_id=5&rec_by=5&rec_seq=u")
     assert is_dropped == is_known
 
@@ -115,8 +115,8 @@ def test_twice_five_parameters_that_come_together_are_two_changes() -> None:
     sets = ["&".join(f"{kind}{one}={one}" for one in range(5)) for kind in ("rec", "found")]
     for number, query in itertools.product(range(40), sets):
         url = f"{HOST}/products/{number}?{query}"
-        learner.note(page_of(url, text_of(f"product {number}")))
-    assert learner.decide(f"{HOST}/products/5?{sets[0].replace('=', '=9')}")
+        learner.note_page(page_of(url, text_of(f"product {number}")))
+    assert learner.decide_request(f"{HOST}/products/5?{sets[0].replace('=', '=9')}")
 
 
 def test_an_id_that_always_comes_with_a_session_is_never_dropped_with_it() -> None:
@@ -141,7 +141,7 @@ def test_of_two_parameters_that_are_only_seen_beside_each_other_none_is_trusted(
         price = 5 if number % 8 == 0 else 0
         for query, shown in (("rec=1", 0), ("variant=1", price)):
             url = f"{HOST}/products/{number}?{query}"
-            learner.note(page_of(url, text_of(f"product {number} {shown}")))
+            learner.note_page(page_of(url, text_of(f"product {number} {shown}")))
     assert learner.acting(f"{HOST}/products/8?variant=1") == set()
 
 
@@ -151,7 +151,7 @@ def test_a_change_that_is_never_to_be_made_is_not_made_together_with_others() ->
     def acting(*never: str) -> set[str]:
         learner = UrlLearner(never=never)
         rows = [RuleCounts("site.example", RECOMMENDED, node, 999) for node in ("/", "/products")]
-        learner.load("site.example", rows)
+        learner.load_rules("site.example", rows)
         return learner.acting(url)
 
     assert acting() == {RECOMMENDED}
@@ -162,9 +162,9 @@ def test_a_change_that_is_never_to_be_made_is_not_made_together_with_others() ->
 def test_parameters_are_dropped_together_only_if_all_of_them_are_there() -> None:
     learner = UrlLearner()
     rows = [RuleCounts("site.example", RECOMMENDED, node, 999) for node in ("/", "/products")]
-    learner.load("site.example", rows)
-    learner.note(page_of(f"{HOST}/products/1", text_of("product 1")))
-    skip = learner.decide(f"{HOST}/products/1?rec_id=5&rec_by=7&rec_seq=u")
+    learner.load_rules("site.example", rows)
+    learner.note_page(page_of(f"{HOST}/products/1", text_of("product 1")))
+    skip = learner.decide_request(f"{HOST}/products/1?rec_id=5&rec_by=7&rec_seq=u")
     assert skip
     assert skip.rules == (RECOMMENDED,)
-    assert learner.decide(f"{HOST}/products/1?rec_id=5&rec_by=7") is None
+    assert learner.decide_request(f"{HOST}/products/1?rec_id=5&rec_by=7") is None
