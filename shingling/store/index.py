@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
@@ -31,10 +31,6 @@ if TYPE_CHECKING:
 _COMMON = 64  # pages with one sample, from which on it tells nothing: a menu, a footer
 _SAMPLES_READ = 2 * _COMMON  # pages of one sample; some may leave the index within a batch
 _MAX_WHOLES = 32  # pages with common samples that are looked at, those with most first
-
-Buckets = dict[int, tuple[int, ...]]
-"""Ids of pages by key, oldest first."""
-
 
 Signed: TypeAlias = "Row | Keyed"
 """What has a scope, minima, uint32[84], and a SimHash without a sign."""
@@ -192,8 +188,9 @@ class Lookup:
     tables: Tables
     open_postings: Callable[[Table], Postings]
     full: set[int] = field(default_factory=set)
-    _by_band: Buckets = field(default_factory=dict)
-    _by_sample: Buckets = field(default_factory=dict)
+    # Ids of pages by key.
+    _by_band: defaultdict[int, set[int]] = field(default_factory=lambda: defaultdict(set))
+    _by_sample: defaultdict[int, set[int]] = field(default_factory=lambda: defaultdict(set))
     _placed: set[int] = field(default_factory=set)  # ids in either of them
     # By the scope, and the identity of the minima, which are held with the keys.
     _keys: dict[tuple[str, int], _Keys] = field(default_factory=dict)
@@ -211,42 +208,31 @@ class Lookup:
         self._make_keys(pages)
         probes = [key for page in pages for key in self._keys_of(page).probes]
         found = self._bands.find(probes)
-        self._place(found, self._by_band)
+        self._hold(found, self._by_band)
         return {page_id for ids in found.values() for page_id in ids}
 
     def fetch_pieces(self, samples: Sequence[Sequence[int]]) -> set[int]:
         """Read what shares samples with texts: the ids of the likeliest."""
         found = self._samples.find((key for own in samples for key in own), _SAMPLES_READ)
-        self._place(found, self._by_sample)
+        self._hold(found, self._by_sample)
         return {page_id for own in samples for page_id in self.likely_wholes(own)[:_MAX_WHOLES]}
 
-    def _place(self, found: Mapping[int, Iterable[int]], into: Buckets) -> None:
+    def _hold(self, found: Mapping[int, Iterable[int]], buckets: dict[int, set[int]]) -> None:
         for key, ids in found.items():
             self._placed.update(ids)
-            into[key] = tuple(sorted({*ids, *into.get(key, ())}))
-
-    def _put(self, page_id: int, keys: Iterable[int], into: Buckets) -> None:
-        self._placed.add(page_id)
-        alone = (page_id,)  # one for all keys: most of them have no other page
-        for key in keys:
-            ids = into.setdefault(key, alone)
-            if ids and ids[-1] < page_id:
-                into[key] = ids + alone
-            elif page_id not in ids:
-                into[key] = tuple(sorted(ids + alone))
+            buckets[key].update(ids)
 
     def place(self, page_id: int, page: Signed, sample: Sequence[int]) -> None:
         """Let pages of this batch find a page, before it is written."""
-        self._put(page_id, self._keys_of(page).stored, self._by_band)
-        self._put(page_id, sample, self._by_sample)
+        self._hold(dict.fromkeys(self._keys_of(page).stored, (page_id,)), self._by_band)
+        self._hold(dict.fromkeys(sample, (page_id,)), self._by_sample)
 
     def drop(self, page_id: int) -> None:
         """Let no page of this batch find a page any more."""
         if page_id in self._placed:
             for buckets in (self._by_band, self._by_sample):
-                for key, ids in buckets.items():
-                    if page_id in ids:
-                        buckets[key] = tuple(other for other in ids if other != page_id)
+                for ids in buckets.values():
+                    ids.discard(page_id)
 
     def _make_keys(self, pages: Sequence[Signed]) -> None:
         stored = [sorted(set(own)) for own in self.index.keys(pages).tolist()]
@@ -269,7 +255,7 @@ class Lookup:
             if ids := self._by_band.get(key):
                 if len(ids) > MAX_PAGES_PER_KEY:
                     self.full.add(key)
-                candidates.update(ids[:MAX_PAGES_PER_KEY])
+                candidates.update(sorted(ids)[:MAX_PAGES_PER_KEY])
         return candidates
 
     def likely_wholes(self, sample: Sequence[int]) -> list[int]:
