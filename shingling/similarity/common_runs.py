@@ -9,18 +9,10 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from shingling.arrays import Flags, Hashes
+    from shingling.arrays import Hashes
 
 MAX_WORD_PAIRS_ALIGNED = 10_000_000_000
 """Words of a x words of b beyond which subsequence and edits are not computed: 1 to 4 seconds."""
-
-
-class Run(NamedTuple):
-    """A run of words that two texts share: how long it is, and where it begins in each."""
-
-    words: int
-    a: int
-    b: int
 
 
 class Alignment(NamedTuple):
@@ -36,8 +28,8 @@ class Alignment(NamedTuple):
     edit_distance: int
 
 
-def longest_common_run(a: Sequence[str], b: Sequence[str]) -> Run:
-    """Longest run of words in both texts; the first one in `a` among equals.
+def longest_common_run(a: Sequence[str], b: Sequence[str]) -> int:
+    """Words of the longest run in both texts.
 
     Runs of one length are numbered in both texts, so that equal ones have one number: those of
     twice the length by pairs of numbers (prefix doubling; Karp, Miller and Rosenberg 1972). From
@@ -46,23 +38,22 @@ def longest_common_run(a: Sequence[str], b: Sequence[str]) -> Run:
     """
     runs = _single_words(a, b)
     doubled: list[Hashes] = []  # runs of 1, 2, 4, ... words
-    while _are_common(runs, len(a)).any():
+    while _have_common(runs, len(a)):
         doubled.append(runs)
         runs = _followed(runs, runs, 1 << (len(doubled) - 1))
     if not doubled:
-        return Run(0, 0, 0)
+        return 0
     longest, words = doubled.pop(), 1 << len(doubled)
     while doubled:
         longer = _followed(longest, doubled.pop(), words)
-        if _are_common(longer, len(a)).any():
+        if _have_common(longer, len(a)):
             longest, words = longer, words + (1 << len(doubled))
-    start = int(np.argmax(_are_common(longest, len(a))))
-    return Run(words, start, int(np.argmax(longest[len(a) + 1 :] == longest[start])))
+    return words
 
 
-def _are_common(runs: Hashes, a_words: int) -> Flags:
-    """Which runs of the first text are in the second one."""
-    return np.isin(runs[:a_words], runs[a_words + 1 :])
+def _have_common(runs: Hashes, a_words: int) -> bool:
+    """Whether a run of the first text is in the second one."""
+    return bool(np.isin(runs[:a_words], runs[a_words + 1 :]).any())
 
 
 def _followed(runs: Hashes, others: Hashes, words: int) -> Hashes:

@@ -141,7 +141,7 @@ def compare(
         simhash_distance=differing,
         simhash_likeness=(bits - differing) / bits,
         cosine=cosine(*words, weighting),
-        longest_run=longest_common_run(*words).words,
+        longest_run=longest_common_run(*words),
         longest_subsequence=None if aligned is None else aligned.longest_subsequence,
         edit_distance=None if aligned is None else aligned.edit_distance,
         exact=bool(first.words) and first.text_hash == second.text_hash,

@@ -98,8 +98,8 @@ def test_rare_words_that_two_texts_share_make_them_more_alike_by_a_learned_table
 # Runs
 
 
-def _longest(a: list[str], b: list[str]) -> tuple[int, int]:
-    best = (0, 0)
+def _longest(a: list[str], b: list[str]) -> int:
+    best = 0
     for start in range(len(a)):
         for other in range(len(b)):
             length = 0
@@ -109,17 +109,14 @@ def _longest(a: list[str], b: list[str]) -> tuple[int, int]:
                 and a[start + length] == b[other + length]
             ):
                 length += 1
-            if length > best[0]:
-                best = (length, start)
+            best = max(best, length)
     return best
 
 
 @settings(max_examples=300)
 @given(_WORDS, _WORDS)
 def test_the_longest_common_run_is_that_of_brute_force(a: list[str], b: list[str]) -> None:
-    run = longest_common_run(a, b)
-    assert (run.words, run.a) == _longest(a, b)
-    assert a[run.a : run.a + run.words] == b[run.b : run.b + run.words]
+    assert longest_common_run(a, b) == _longest(a, b)
 
 
 @settings(max_examples=200)
@@ -149,7 +146,7 @@ def test_long_runs_are_found_in_long_texts() -> None:
     passage = [str(chance.random()) for _ in range(12_345)]
     a = [*("a" * 5000), *passage, *("b" * 9000)]
     b = [*("b" * 8000), *passage, *("a" * 4000)]
-    assert longest_common_run(a, b) == (12_345, 5000, 8000)
+    assert longest_common_run(a, b) == 12_345
 
 
 # Differences
