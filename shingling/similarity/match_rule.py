@@ -69,26 +69,6 @@ class MatchRule(NamedTuple):
             min_estimate = min(min_estimate, _MIN_ESTIMATE_FRACTION * asked)
         return cls(rules, asked, min_estimate, margin)
 
-    def accepts(self, equal: Flags, simhash: Hashes, others: Hashes) -> Flags:
-        """Whether the method accepts candidates by their signatures alone.
-
-        Args:
-            equal: which minima are equal, bool[n, 84].
-            simhash: of the pages, uint64[n] or uint64[1].
-            others: SimHashes of the candidates, uint64[n].
-
-        Returns:
-            bool[n].
-        """
-        method = METHODS[self.rules.method]
-        accepted = np.ones(len(equal), bool)
-        if method.supershingles:
-            parts = equal.reshape(-1, SUPERSHINGLES, FUNCTIONS // SUPERSHINGLES).all(axis=2)
-            accepted &= parts.sum(axis=1) >= method.supershingles
-        if method.distance:
-            accepted &= np.bitwise_count(simhash ^ others) <= self.rules.simhash_distance
-        return accepted
-
     def contains(self, both: Overlap | None) -> bool:
         """Whether a page contains an original, and more: then it is not dropped for it.
 
@@ -105,7 +85,7 @@ class MatchRule(NamedTuple):
     def worth_measuring(
         self, equal: Flags, simhash: Hashes, others: Hashes
     ) -> tuple[Flags, Integers]:
-        """Which pairs are accepted and have enough equal minima, and how many each pair has.
+        """Which pairs the method accepts and have enough equal minima, and how many each has.
 
         Args:
             equal: which minima are equal, bool[n, 84].
@@ -115,9 +95,14 @@ class MatchRule(NamedTuple):
         Returns:
             bool[n] and int64[n].
         """
-        counts = np.count_nonzero(equal, axis=1)
-        enough: Flags = counts / FUNCTIONS >= self.min_estimate
-        return enough & self.accepts(equal, simhash, others), counts
+        method, counts = METHODS[self.rules.method], np.count_nonzero(equal, axis=1)
+        accepted: Flags = counts / FUNCTIONS >= self.min_estimate
+        if method.supershingles:
+            parts = equal.reshape(-1, SUPERSHINGLES, FUNCTIONS // SUPERSHINGLES).all(axis=2)
+            accepted &= parts.sum(axis=1) >= method.supershingles
+        if method.distance:
+            accepted &= np.bitwise_count(simhash ^ others) <= self.rules.simhash_distance
+        return accepted, counts
 
     def best(
         self,

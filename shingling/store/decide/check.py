@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from shingling.sketch import sign
 from shingling.store.backends.base import NeedsExclusiveWriterError, RetryableError, RetryReason
 from shingling.store.decide.batch import Batch
-from shingling.store.decide.decide import is_measured
+from shingling.store.decide.decide import worth_measuring
 from shingling.store.decide.meet import meet
 from shingling.store.decide.write import write_batch
 from shingling.store.runs import write_counts
@@ -223,7 +223,7 @@ class Validation:
             by_key.pop(key, None)
         for row, probes in zip(mine, self._index.probes(mine, batch.rules).tolist(), strict=True):
             others = {other.id: other for key in probes for other in by_key.get(key, ())}
-            if others and is_measured(row, [*others.values()], batch.rules):
+            if worth_measuring(row, [*others.values()], batch.rules):
                 return True
         return False
 

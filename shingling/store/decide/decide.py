@@ -8,6 +8,7 @@ that says something of its own there, in few words, is kept.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import compress
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -16,7 +17,8 @@ import numpy as np
 from shingling.rules import METHODS
 from shingling.rules.reasons import Reason
 from shingling.similarity.match_rule import MAX_CANDIDATES_MEASURED, MatchRule
-from shingling.similarity.measures import distance as simhash_distance, nearest
+from shingling.similarity.measures import distance as simhash_distance
+from shingling.sketch import FUNCTIONS
 from shingling.store.decide.pair import Pair
 from shingling.store.decide.read import Ignored
 from shingling.store.decide.titles import different_document_reason
@@ -229,11 +231,11 @@ class _Steps:
                 other for other in originals if Pair(row, other, self.texts).are_one_document
             ]
         self.looked_at.update(original.id for original in originals)
-        same_fields: list[Row] = []
-        other_fields: list[Row] = []
-        for original in accepted(row, originals, rules):
+        same_fields: list[tuple[Row, float]] = []
+        other_fields: list[tuple[Row, float]] = []
+        for original, estimate in worth_measuring(row, originals, rules):
             differ = row.differing_fields(original, rules)
-            (other_fields if differ else same_fields).append(original)
+            (other_fields if differ else same_fields).append((original, estimate))
         decision = self._most_alike(same_fields)
         if decision is None and self.kept is None:
             blocked_by_fields = self._most_alike(other_fields, any_of_them=True)
@@ -242,17 +244,19 @@ class _Steps:
         return decision and decision._replace(candidates=len(self.looked_at))
 
     def _most_alike(
-        self, originals: Sequence[Row], *, any_of_them: bool = False
+        self, candidates: Sequence[tuple[Row, float]], *, any_of_them: bool = False
     ) -> Decision | None:
         """Follow the most alike of some originals whose texts say all that the page's says.
+
+        They are given with their estimates; the oldest comes first.
 
         With `any_of_them`, follow the first one that is alike enough, whatever the texts say.
 
         The estimate from all minima picks whom to measure; among equals the oldest wins.
         """
-        if not originals:
-            return None
         row, texts, rule = self.row, self.texts, MatchRule.by(self.rules)
+        ranked = sorted(candidates, key=itemgetter(1), reverse=True)[:MAX_CANDIDATES_MEASURED]
+        originals = [original for original, _ in ranked]
         passages: dict[int, OwnPassage | None] = {}
 
         def measure(at: int) -> Similarity | None:
@@ -277,11 +281,10 @@ class _Steps:
                 passages[at] = decision.passage
             return similarity
 
-        minima = [other.minima for other in originals]
-        ranked = nearest(row.minima, minima, rule.min_estimate, MAX_CANDIDATES_MEASURED)
-        texts.load(originals[at].id for at, _ in ranked)
-        ages = [other.id for other in originals]
-        best = rule.best(ranked, ages, measure, any_of_them=any_of_them)
+        ids = [other.id for other in originals]
+        texts.load(ids)
+        estimates = enumerate(estimate for _, estimate in ranked)
+        best = rule.best(estimates, ids, measure, any_of_them=any_of_them)
         if best is None:
             return None
         at, similarity = best
@@ -376,21 +379,14 @@ class _Steps:
             self.kept = decision
 
 
-def is_measured(page: Signed, others: Sequence[Signed], rules: Rules) -> bool:
-    """Whether one of the candidates of a page is alike enough to be measured."""
-    rule = MatchRule.by(rules)
-    minima = [other.minima for other in accepted(page, others, rules)]
-    return bool(nearest(page.minima, minima, rule.min_estimate, MAX_CANDIDATES_MEASURED))
-
-
-def accepted(page: Signed, candidates: Sequence[_S], rules: Rules) -> Sequence[_S]:
-    """Candidates that a method accepts by their signatures alone."""
-    method = METHODS[rules.method]
-    if not candidates or not (method.supershingles or method.distance):
-        return candidates
-    taken = MatchRule.by(rules).accepts(
+def worth_measuring(page: Signed, candidates: Sequence[_S], rules: Rules) -> list[tuple[_S, float]]:
+    """Candidates that are accepted and look alike enough by their signatures, with estimates."""
+    if not candidates:
+        return []
+    is_enough, equal = MatchRule.by(rules).worth_measuring(
         np.stack([other.minima for other in candidates]) == page.minima,
         np.array([page.simhash], np.uint64),
         np.array([other.simhash for other in candidates], np.uint64),
     )
-    return [other for other, is_taken in zip(candidates, taken, strict=True) if is_taken]
+    estimates = (equal / FUNCTIONS).tolist()
+    return [*compress(zip(candidates, estimates, strict=True), is_enough.tolist())]
