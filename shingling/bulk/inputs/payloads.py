@@ -95,17 +95,14 @@ class Values(NamedTuple):
 
 
 class ArrowRows(NamedTuple):
-    """Rows of a Parquet file, as an Arrow IPC stream."""
+    """Rows of a Parquet file, in batches of Arrow."""
 
-    message: bytes
+    batches: Sequence[Any]
 
     def rows(self) -> Iterator[RawRow]:
         """Yield the rows."""
-        import pyarrow as pa
-
-        with pa.ipc.open_stream(self.message) as stream:
-            rows = chain.from_iterable(map(_arrow_rows, stream))
-            yield from starmap(RawRow, enumerate(rows, start=1))
+        rows = chain.from_iterable(map(_arrow_rows, self.batches))
+        return starmap(RawRow, enumerate(rows, start=1))
 
 
 class Pages(NamedTuple):

@@ -257,11 +257,7 @@ def _parquet(path: Path, size: int) -> _Parts:
         # A file of a kilobyte may have rows of a megabyte each.
         sized = ((batch, batch.nbytes) for batch in file.iter_batches(_PARQUET_ROWS_AT_ONCE))
         for part in _collected(sized, _MAX_PART_ROWS // _PARQUET_ROWS_AT_ONCE):
-            sink = pa.BufferOutputStream()
-            with pa.ipc.new_stream(sink, part[0].schema) as stream:
-                for batch in part:
-                    stream.write_batch(batch)
-            yield ArrowRows(sink.getvalue().to_pybytes()), size * done / total
+            yield ArrowRows(part), size * done / total
             done += sum(batch.num_rows for batch in part)
 
 
