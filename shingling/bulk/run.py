@@ -172,8 +172,10 @@ class _Run:
         """Run all steps, or those that an interrupted run has left.
 
         Raises:
-            BulkError: a disk is full, or the like, or what the steps raise.
+            BulkError: `out` is a file, a disk is full, or the like, or what the steps raise.
         """
+        if self.out.is_file():
+            raise BulkError(f"{plain_line(str(self.out))}: it is a file; the output is a folder")
         try:
             self.out.mkdir(parents=True, exist_ok=True)
             with _lock(self.out):

@@ -232,6 +232,12 @@ def test_what_cannot_be_read_is_said(
         deduplicate([name], tmp_path / "out", Options(workers=0, **options))
 
 
+def test_a_file_is_not_replaced_by_the_folder_of_the_output(tmp_path: Path) -> None:
+    file = write_lines(tmp_path / "rows.jsonl", ROWS[:2])
+    with pytest.raises(BulkError, match=r"rows\.jsonl: it is a file; the output is a folder"):
+        deduplicate([str(file)], file, ALONE)
+
+
 EXTENDED_JSON = [
     ({"$oid": "65f0c0ffee65f0c0ffee65f0"}, '{"$oid":"65f0c0ffee65f0c0ffee65f0"}'),
     ({"$numberLong": "1"}, '{"$numberLong":"1"}'),
