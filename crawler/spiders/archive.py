@@ -14,7 +14,7 @@ from scrapy.http import HtmlResponse
 from crawler.arguments import ArgumentError
 from crawler.limit import LimitedSpider
 from shingling.errors import ShinglingError
-from shingling.files.archives import read_archive, refuse_tar
+from shingling.files.archives import Archive, refuse_tar
 from shingling.files.pages import SavedPage, SkippedPage
 from shingling.text import plain_line
 
@@ -87,12 +87,8 @@ class ArchiveSpider(LimitedSpider):
 
     async def start(self) -> AsyncIterator[Any]:
         """Yield a request for each saved page, no faster than they are processed."""
-        pages = read_archive(
-            self._path,
-            only=self._only,
-            base=self._base,
-            max_bytes=self.settings.getint("DOWNLOAD_MAXSIZE"),
-        )
+        max_bytes = self.settings.getint("DOWNLOAD_MAXSIZE")
+        pages = Archive(self._path, max_bytes, self._only, self._base).entries()
         number, skipped, limit = 0, 0, self.pages_left
         loop, reader = asyncio.get_running_loop(), ThreadPoolExecutor(1, "archive")
         try:

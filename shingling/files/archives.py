@@ -67,54 +67,39 @@ class Archive(NamedTuple):
 
     Args:
         path: of it.
-        only: patterns of file names inside, or of URLs in a WARC file; none: all.
-        base: URL that the names in a folder are relative to; None gives `file://` URLs.
-        max_bytes: larger pages are skipped.
-        texts: whether texts are read, too.
+        max_bytes: larger pages and texts are skipped.
+        only: patterns of file names inside (`*` matches `/` too), or of URLs in a WARC file; none
+            takes all.
+        base: URL that the names in a folder are relative to; without it, pages have `file://` URLs.
+        texts: whether the texts of a folder and of WET files are read, too, in their places.
     """
 
     path: Path
-    only: Sequence[str]
-    base: str | None
     max_bytes: int
-    texts: bool
+    only: Sequence[str] = ()
+    base: str | None = None
+    texts: bool = False
 
+    def entries(self) -> Iterator[Entry]:
+        """Yield the HTML pages of a WARC file, or of a folder with those in its WARC files.
 
-def read_archive(
-    path: Path,
-    *,
-    only: Sequence[str] = (),
-    base: str | None = None,
-    max_bytes: int,
-    texts: bool = False,
-) -> Iterator[Entry]:
-    """Yield the HTML pages of a WARC file, or of a folder with those in its WARC files.
+        Files that look like HTML are pages, whatever their suffix. Those of a folder come sorted by
+        name, records in their order. One that cannot be read is yielded as a `SkippedPage`
+        in its place. So is a link that leaves the folder; other links are left out, as the files
+        that they lead to are read. Nothing is written to disk.
 
-    Files that look like HTML are pages, whatever their suffix. Those of a folder come sorted by
-    name, records in their order. One that cannot be read is yielded as a `SkippedPage`
-    in its place. So is a link that leaves the folder; other links are left out, as the files that
-    they lead to are read. Nothing is written to disk.
-
-    Args:
-        path: of the folder or file.
-        only: patterns of file names inside (`*` matches `/` too), or of URLs in a WARC file.
-        base: URL that the names in a folder are relative to; without it, pages have `file://` URLs.
-        max_bytes: larger pages and texts are skipped.
-        texts: yield the texts of a folder and of WET files, too, in their places.
-
-    Raises:
-        ArchiveError: the file cannot be read any further, after the pages before that place. In
-            a folder, such a file is skipped.
-    """
-    archive = Archive(path, only, base, max_bytes, texts)
-    with closing(_ArchiveWorker()) as worker:
-        if path.is_dir():
-            yield from _files(archive, worker)
-            return
-        try:
-            yield from worker.pages_of(archive)
-        except (ArchiveError, OSError) as error:
-            raise ArchiveError(f"{path} cannot be read any further: {error}") from error
+        Raises:
+            ArchiveError: the file cannot be read any further, after the pages before that place.
+                In a folder, such a file is skipped.
+        """
+        with closing(_ArchiveWorker()) as worker:
+            if self.path.is_dir():
+                yield from _files(self, worker)
+                return
+            try:
+                yield from worker.pages_of(self)
+            except (ArchiveError, OSError) as error:
+                raise ArchiveError(f"{self.path} cannot be read any further: {error}") from error
 
 
 def refuse_tar(path: Path, error: type[Exception]) -> None:
@@ -139,7 +124,7 @@ def require_content(path: Path, max_bytes: int) -> None:
     is_folder = path.is_dir()
     if not is_folder or any(file.name.endswith(_WARC) for file in path.rglob("*")):
         require("warc", "WARC", "fastwarc", error=BulkError)
-    if is_folder and next(read_archive(path, max_bytes=max_bytes, texts=True), None) is None:
+    if is_folder and next(Archive(path, max_bytes, texts=True).entries(), None) is None:
         raise BulkError(
             f"{plain_line(str(path))}: no file in it is HTML, .txt, .md or .warc; files of rows are"
             " named themselves, such as DIR/*.parquet"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from crawler.serve import SAMPLE, serve, view
-from shingling.files.archives import read_archive
+from shingling.files.archives import Archive
 from shingling.files.pages import SavedPage
 from tests.hostile.files.archives import http, page, warc_record
 from tests.support.crawls import Crawl, read_feed, run_scrapy
@@ -191,7 +191,7 @@ def saved(path: Path, content: bytes, **options: Any) -> list[SavedPage]:
     """Return the pages of an archive, of which nothing is left out."""
     path.write_bytes(content)
     pages = []
-    for found in read_archive(path, max_bytes=MAX_BYTES, **options):
+    for found in Archive(path, MAX_BYTES, **options).entries():
         assert isinstance(found, SavedPage)
         pages.append(found)
     return pages

@@ -20,7 +20,7 @@ from shingling.bulk.inputs.payloads import (
 )
 from shingling.errors import BulkError, require
 from shingling.files.archives import (
-    read_archive,
+    Archive,
     refuse_tar,
     require_content,
 )
@@ -262,7 +262,7 @@ def _parquet(path: Path, size: int) -> _Parts:
 
 
 def _pages(path: Path, options: Options, *, texts: bool) -> _Parts:
-    pages = read_archive(path, max_bytes=options.max_bytes, texts=texts)
+    pages = Archive(path, options.max_bytes, texts=texts).entries()
     sized = ((page, len(page.body) if isinstance(page, SavedPage) else 0) for page in pages)
     for part in _collected(sized, _MAX_PART_PAGES):
         yield Pages(part, options.fields.text, options.fields.id or "id"), 0

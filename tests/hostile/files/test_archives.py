@@ -13,7 +13,7 @@ import pytest
 
 from shingling.bulk import Options, deduplicate
 from shingling.files import archives, records
-from shingling.files.archives import read_archive
+from shingling.files.archives import Archive
 from shingling.files.pages import ArchiveError, SavedPage
 from tests.bulk.collections import read_lines, write_lines
 from tests.support.crawls import run_scrapy
@@ -51,7 +51,7 @@ def read(path: Path, content: bytes, **options: Any) -> tuple[list[str], list[st
     path.write_bytes(content)
     names, bad = [], []
     try:
-        for found in read_archive(path, max_bytes=MAX_BYTES, **options):
+        for found in Archive(path, MAX_BYTES, **options).entries():
             if isinstance(found, SavedPage):
                 names.append(found.url.rpartition("/")[2].removesuffix(".html"))
             else:
@@ -216,7 +216,7 @@ ODDLY_CODED = {
 def test_the_bytes_say_how_a_page_is_coded(tmp_path: Path, body: bytes, head: bytes) -> None:
     pytest.importorskip("fastwarc")
     (tmp_path / "x.warc").write_bytes(warc_record(HOST, body, http=head))
-    [found] = read_archive(tmp_path / "x.warc", max_bytes=MAX_BYTES)
+    [found] = Archive(tmp_path / "x.warc", MAX_BYTES).entries()
     assert isinstance(found, SavedPage)
     assert found.body == PAGE
 
@@ -398,7 +398,7 @@ def test_mutated_archives_give_pages_of_their_own_and_no_other_error(
             mutated[start : start + rnd.randrange(2000)] = b""
         path.write_bytes(mutated)
         with contextlib.suppress(ArchiveError):
-            for found in read_archive(path, max_bytes=MAX_BYTES):
+            for found in Archive(path, MAX_BYTES).entries():
                 if isinstance(found, SavedPage):
                     assert found.url.startswith(("http://", "https://"))
                 else:
