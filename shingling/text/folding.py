@@ -1,8 +1,8 @@
 """Folding: text -> NFKC_Casefold with one letter for those that are one to a reader.
 
-Words are cut from it, and the exact hash is taken of it. `fold` looks most code points up in a
-table; what depends on its neighbours goes the long way by `unicodedata`. The compiled kernel reads
-the same table.
+Words are cut from it, and the exact hash is taken of it. `fold` goes by `unicodedata`. The compiled
+kernel looks code points up in a table, and has `fold` fold a text whose code points depend on their
+neighbours.
 """
 
 from __future__ import annotations
@@ -19,8 +19,6 @@ import numpy as np
 
 from shingling.text.bounding import (
     IGNORABLE,
-    MAX_LONG_CHARS,
-    bounded,
     class_table,
     from_code_points,
     nfkc,
@@ -36,9 +34,7 @@ if TYPE_CHECKING:
 _CODE_BITS = np.uint32((1 << 21) - 1)
 _CLASS_SHIFT = 24
 _CONTEXT_BIT = 1 << 31
-# Each one is a pass over the text, by `str.replace`.
-_MAX_REPLACED_CHARS = 16
-_USUAL_LONG_CHARS = "…ß½¼¾™"
+_USUAL_LONG_CHARS = {"…": "...", "ß": "ss", "½": "1⁄2", "¼": "1⁄4", "¾": "3⁄4", "™": "tm"}
 _JAMO_THAT_COMPOSE = [(0x1161, 0x1175), (0x11A8, 0x11C2)]  # with the syllable before them
 _ABOVE = 230  # combining class of the dot
 # Code points that may fold or interact with others: no Hangul, and of Han the compatible ones.
@@ -85,8 +81,8 @@ def resolved(text: str) -> str:
 
 def spelled_out(text: str) -> str:
     """Text with the most usual of the characters that fold to several replaced by these."""
-    for char in _USUAL_LONG_CHARS:
-        text = text.replace(char, _tables()[1][char])
+    for char, several in _USUAL_LONG_CHARS.items():
+        text = text.replace(char, several)
     return text
 
 
@@ -109,15 +105,14 @@ def fold(text: str) -> str:
     text = resolved(text)
     if text.isascii():
         return text.encode().translate(_FOLDED_ASCII).decode()
-    folded = _fold_by_table(text)
-    while folded is None:
-        text = " ".join(visible(text, _casefold).split())
-        letters = _text_of(_entries().take(to_code_points(text)))
-        folded = letters if letters == text else None  # they may compose with marks behind them
-        text = letters
-    return folded
+    while True:
+        folded = " ".join(visible(text, _casefold).split())
+        text = from_code_points(_entries().take(to_code_points(folded)) & _CODE_BITS)
+        if text == folded:  # letters may compose with marks behind them
+            return text
 
 
+@cache
 def fold_table() -> bytes:
     """Table of what each code point folds to, as the compiled kernel reads it: uint32[0x110000].
 
@@ -125,12 +120,6 @@ def fold_table() -> bytes:
     Bit 31 is set if a code point folds to several, or may compose or be reordered with its
     neighbours (Unicode Standard Annex #15, section 9); such an entry keeps its own code point.
     """
-    return _tables()[0]
-
-
-@cache
-def _tables() -> tuple[bytes, dict[str, str]]:
-    """`fold_table`, and the code points that fold to several regardless of their neighbours."""
     chars = [*map(chr, _FOLDABLE)]
     ignorable = {*map(chr, np.flatnonzero(class_table() == IGNORABLE).tolist())}
     interacting = {*compress(chars, map(unicodedata.combining, chars))} - ignorable
@@ -148,21 +137,18 @@ def _tables() -> tuple[bytes, dict[str, str]]:
     codes = np.arange(0x110000, dtype=np.uint32)
     codes[[*map(ord, compress(chars, map(str.isspace, chars)))]] = ord(" ")
     needs_context = {*interacting}
-    replacements = {}
     for char in {*composite, *cased, *letters}:
         composed = unicodedata.normalize("NFKC", char)
         folded = _with_case_folded(composed).translate(to_letter)
         first = unicodedata.normalize("NFKD", char)[0]
-        independent = interacting.isdisjoint((first, *composed, *folded))
-        if independent and len(composed) == len(folded) == 1:
+        is_independent = interacting.isdisjoint((first, *composed, *folded))
+        if is_independent and len(composed) == len(folded) == 1:
             codes[ord(char)] = ord(folded)
         else:
             needs_context.add(char)
-            if independent:
-                replacements[char] = folded
     table = codes | class_table()[codes].astype(np.uint32) << np.uint32(_CLASS_SHIFT)
     table[[*map(ord, needs_context)]] |= np.uint32(_CONTEXT_BIT)
-    return table.tobytes(), replacements
+    return table.tobytes()
 
 
 def _letters() -> dict[str, str]:
@@ -197,27 +183,3 @@ def _without_dot(match: re.Match[str]) -> str:
 @cache
 def _entries() -> CodePoints:
     return np.frombuffer(fold_table(), dtype=np.uint32)
-
-
-def _fold_by_table(text: str) -> str | None:
-    """Text folded by the table; None if code points depend on their neighbours."""
-    codes = to_code_points(text)
-    entries = _entries().take(codes)
-    if entries.max() >= _CONTEXT_BIT:
-        several = [*map(chr, np.unique(codes[entries >= _CONTEXT_BIT]).tolist())]
-        replacements = _tables()[1]
-        if len(several) > _MAX_REPLACED_CHARS or not replacements.keys() >= {*several}:
-            return None  # it is bounded there
-        if len(text) > MAX_LONG_CHARS:  # there is no mark in it, but it may grow
-            text = bounded(text)
-        for char in several:
-            text = text.replace(char, replacements[char])
-        entries = _entries().take(to_code_points(text))
-    first_ignorable = IGNORABLE << _CLASS_SHIFT  # no class in the table is higher
-    if entries.max() >= first_ignorable:
-        entries = entries[entries < first_ignorable]
-    return _text_of(entries)
-
-
-def _text_of(entries: CodePoints) -> str:
-    return from_code_points(entries & _CODE_BITS)

@@ -6,7 +6,6 @@ there is one, else by NumPy; both give the same.
 
 from __future__ import annotations
 
-import string
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,11 +24,6 @@ from shingling.text.folding import fold, fold_table, resolved, spelled_out
 
 if TYPE_CHECKING:
     from shingling.text.bounding import CharClasses
-
-_ASCII_WORDS = bytes(
-    ord(char if char in string.ascii_lowercase + string.digits else " ")
-    for char in map(chr, range(256))
-)
 
 
 def canonical_words(text: str) -> list[str]:
@@ -79,18 +73,12 @@ def fold_words(text: str) -> tuple[bytes, bytes]:
     raw = folded.encode("utf-8", "replace")
     while b"  " in raw:
         raw = raw.replace(b"  ", b" ")
-    return raw.strip(), " ".join(_cut_folded(folded)).encode()
+    return raw.strip(), " ".join(cut_by_class(folded, class_table())).encode()
 
 
 def cut_words(text: str) -> list[str]:
     """`canonical_words` by NumPy, without the compiled kernel."""
-    return _cut_folded(fold(text))
-
-
-def _cut_folded(folded: str) -> list[str]:
-    if folded.isascii():
-        return folded.encode("ascii").translate(_ASCII_WORDS).decode("ascii").split()
-    return cut_by_class(folded, class_table())
+    return cut_by_class(fold(text), class_table())
 
 
 def cut_by_class(text: str, table: CharClasses) -> list[str]:
