@@ -147,7 +147,10 @@ def bounded(text: str) -> str:
         return text
     codes = to_code_points(text)
     properties = _properties().take(codes)
-    return _bound(codes, properties) if _may_be_unbounded(properties) else text
+    marks = np.count_nonzero(properties & (_IS_MARK | _IS_INVISIBLE))
+    if marks < _MIN_RUN and np.count_nonzero(properties & _IS_LONG) <= MAX_LONG_CHARS:
+        return text
+    return _bound(codes, properties)
 
 
 def nfkc(text: str) -> str:
@@ -158,18 +161,6 @@ def nfkc(text: str) -> str:
 def nfc(text: str) -> str:
     """Text, bounded, in NFC."""
     return unicodedata.normalize("NFC", bounded(text))
-
-
-def _may_be_unbounded(properties: CharClasses) -> bool:
-    """Whether a text has a run of marks or invisible characters, or many long characters."""
-    in_run = properties & np.uint8(_IS_MARK | _IS_INVISIBLE) != 0
-    run = 1
-    while run < _MIN_RUN:  # each of `in_run` is the first of `run` of them
-        step = min(run, _MIN_RUN - run)
-        in_run = in_run[:-step] & in_run[step:]
-        run += step
-    is_long = properties & np.uint8(_IS_LONG) != 0
-    return bool(in_run.any() or np.count_nonzero(is_long) > MAX_LONG_CHARS)
 
 
 def _bound(codes: CodePoints, properties: CharClasses) -> str:

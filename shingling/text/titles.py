@@ -154,10 +154,5 @@ def scripts(title: str) -> frozenset[str]:
 
 
 def _title_words(title: str) -> list[str]:
-    visible = plain_line(fold(title))
-    words = visible.split()
-    if all(map(str.isalnum, words)):
-        return words
-    return [
-        word for word in _PUNCTUATION.sub("", visible).split() if not _ONLY_MARKS.fullmatch(word)
-    ]
+    words = _PUNCTUATION.sub("", plain_line(fold(title))).split()
+    return [word for word in words if not _ONLY_MARKS.fullmatch(word)]

@@ -108,7 +108,7 @@ def _identifier() -> Any:
 @cache
 def long_stop_words(language: str) -> frozenset[str]:
     """Stop words of a language by stopwords-iso, case folded; none if it has no list."""
-    entries = import_module("stopwordsiso").stopwords(NORWEGIAN.get(language, language))
+    entries = import_module("stopwordsiso").stopwords(language)
     # Some lists hold punctuation too, which is no word.
     folded = {*map(fold, entries)}
     return frozenset(entry for entry in folded if canonical_words(entry))
