@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import os
 import pickle
-import struct
 import subprocess
 import sys
 import threading
@@ -22,7 +21,6 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple, Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_LENGTH = struct.Struct("<Q")
 _WINDOWS_FLAGS = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0) | getattr(
     subprocess, "BELOW_NORMAL_PRIORITY_CLASS", 0
 )
@@ -198,8 +196,8 @@ class _TimeLimit:
 
 def send(pipe: IO[bytes], message: Any) -> None:
     """Write one message to the other end of a pipe."""
+    # Nothing is written of a message that cannot be pickled.
     raw = pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
-    pipe.write(_LENGTH.pack(len(raw)))
     pipe.write(raw)
     pipe.flush()
 
@@ -210,11 +208,7 @@ def receive(pipe: IO[bytes]) -> Any:
     Raises:
         EOFError: the other end is closed.
     """
-    head = pipe.read(_LENGTH.size)
-    if len(head) < _LENGTH.size:
-        raise EOFError
-    (length,) = _LENGTH.unpack(head)
-    raw = pipe.read(length)
-    if len(raw) < length:
-        raise EOFError
-    return pickle.loads(raw)  # noqa: S301 (from this program's own processes)
+    try:
+        return pickle.load(pipe)  # noqa: S301 (from this program's own processes)
+    except pickle.UnpicklingError as error:  # the other end was closed within the message
+        raise EOFError from error
