@@ -63,16 +63,6 @@ if TYPE_CHECKING:
     from shingling.web.reviewing import Decision
     from shingling.web.store_threads import StoreThreads
 
-_HEADINGS = {
-    403: "Refused",
-    404: "Not found",
-    405: "Not possible here",
-    409: "Reviewed by somebody else",
-    421: "Another address",
-    500: "This failed",
-    503: "The store is busy",
-}
-
 _DECIDED = "_decided"  # end of the name of a cookie
 
 
@@ -98,6 +88,7 @@ class Application:
         self._templates = environment()
         self._templates.filters.update(aligned_rows=aligned_rows, folded=folded)
         self._templates.globals.update(
+            MAX_ROWS=MAX_ROWS,
             form_token=access.form_token,
             read_only=stores.read_only,
             store_name=stores.name,
@@ -159,8 +150,7 @@ class Application:
 
     def _problem(self, status: int, message: str, back: str = "/groups") -> Response:
         """Page that says why a request was not answered."""
-        heading = _HEADINGS.get(status, "This cannot be answered")
-        values = {"heading": heading, "message": message, "status": status, "back": back}
+        values = {"message": message, "status": status, "back": back}
         return self._page("problem", {}, values, status=status)
 
     async def _refused(self, request: Request, error: Exception) -> Response:
@@ -210,11 +200,7 @@ class Application:
         told = request.cookies.get(self._access.cookie + _DECIDED)
         is_own = told == self._told(query.get("decided", ""))
         values["decided"] = self._decisions.get(query) if is_own else None
-        values["address"] = link(f"/{name}", fields)
-        as_json = link(f"/{name}.json", {**fields, "size": MAX_ROWS})
-        whole = dict.fromkeys(("size", "after", "row", "first"))
-        as_csv = link(f"/{name}.csv", {**fields, **whole})
-        values["as_data"] = [("json", as_json), ("csv", as_csv)][: len(endings)]
+        values |= {"address": link(f"/{name}", fields), "endings": endings}
         return self._page(name, query, values)
 
     async def _read_patiently(self, view: View, fields: Fields) -> Values:

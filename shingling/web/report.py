@@ -63,11 +63,8 @@ def write_page(page: str, file: str) -> None:
     Raises:
         ShinglingError: it cannot be written.
     """
-    path = Path(file)
     try:
-        if path.exists() and not path.is_file():
-            raise ShinglingError(f"{file}: is no ordinary file; - is standard output")
-        with written_whole(path) as opened:
+        with written_whole(Path(file)) as opened:
             opened.write(page.encode())
     except OSError as error:
         raise ShinglingError(f"{file}: {error.strerror}") from error

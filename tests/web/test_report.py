@@ -108,8 +108,8 @@ def test_a_report_takes_the_place_of_html_only(report: Callable[..., Done], tmp_
     for name, said in {
         "dedup.db": ".html",
         "report": ".html",
-        "folder.html": "folder.html: is no ordinary file",
-        "pipe.html": "pipe.html: is no ordinary file",
+        "folder.html": "folder.html: it is no file",
+        "pipe.html": "pipe.html: it is no file",
         "nowhere/out.html": "nowhere/out.html: No such file or directory",
         f"{'n' * 300}.html": "File name too long",
     }.items():
