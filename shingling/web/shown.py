@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from shingling.console.output import counted
+from shingling.console.output import counted, cut_url
 from shingling.store.decided import reason_said, why
 from shingling.store.model import STATUSES
 
@@ -49,7 +49,12 @@ def _visible_character(char: str, stays: str) -> str:
 
 
 def cut(text: str, characters: int = MAX_SHOWN_CHARACTERS) -> str:
-    """Cut a text to so many characters on one line, with an ellipsis if some are missing."""
+    """Cut a text to so many characters on one line, with an ellipsis if some are missing.
+
+    A URL is cut in its middle: those of a site differ near their ends.
+    """
+    if _WEB_URL.match(text):
+        text = cut_url(text, characters)
     line = " ".join(visible(text[:characters]).split())
     return f"{line}…" if len(text) > characters else line
 

@@ -182,6 +182,7 @@ def test_only_loopback_needs_no_token(host: str, is_open: bool) -> None:
 def test_what_is_not_to_be_seen_is_shown_as_an_escape() -> None:
     assert visible("a\u202eb\x07c\ud800d\U000e0041") == r"a\u202eb\u0007c\ud800d\U000e0041"
     assert cut("a\n b" + "c" * 400, 6) == "a bcc…"
+    assert cut(f"https://a.example/{'c' * 400}/1", 20) == "https://a…cccccccc/1"
     assert web_link("https://a.example/") is not None
     for url in ("javascript:alert(1)", "data:text/html,x", "//a.example", "https://[", "file:///x"):
         assert web_link(url) is None
