@@ -305,7 +305,7 @@ def _signed(connection: Connection, rows: Sequence[Row], after: Session) -> list
     readable = [row for row in rows if row.id in kept]
     for row in readable:
         main_text = kept[row.id].text
-        after.words_left.note(main_text)
+        after.words_left.count_words_of(main_text)
         row.take("signature", sign(main_text, after.scheme))
     return readable
 

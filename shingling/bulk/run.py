@@ -232,7 +232,7 @@ class _Run:
         for row in range(signed.first, min(len(signed), signed.first + _MAX_TEXTS_LOOKED_AT)):
             if self.store is not None or not words_left.is_open:
                 return
-            words_left.note(signed.text(row))
+            words_left.count_words_of(signed.text(row))
 
     def _decide(self, signed: SignedRows) -> Records:
         """Decide all rows.

@@ -70,7 +70,7 @@ def sign_all(
         BulkError: a part could not be signed, or one row of a strict run, or there is no row.
         OSError: the disk is full, or the like.
     """
-    find_extractor(options.extractor).load()  # a wrong one is said before anything is read
+    find_extractor(options.extractor).load_function()  # a wrong one is said before anything is read
     problems = dict.fromkeys(range(known, len(sources)), _NO_ROWS)  # of inputs
     for task, signed in _in_order(_tasks(sources), options, work):
         bad = writer.append(signed, task.source)
@@ -276,7 +276,7 @@ class Signer:
             extract_page,
             max_bytes=self.options.max_bytes,
             parser=extractor.load_parser(),
-            extractor=extractor.load(),
+            extractor=extractor.load_function(),
         )
 
     def prepare(self) -> Callable[[Task], SignedPart]:

@@ -50,7 +50,7 @@ class Explained(NamedTuple):
     ) -> Explained:
         """Look up what decided on two stored pages."""
         decision = pair_decision(a, b, store.find)
-        page = max(a, b, key=lambda one: one.id) if decision is None else decision.page
+        page = max(a, b, key=lambda page: page.id) if decision is None else decision.page
         other = b if page is a else a
         return cls(*texts, decision, store.differing_fields(page, other), are_stored=True)
 

@@ -230,7 +230,7 @@ def print_found(
     """
     shown = found[: options.limit]
     if options.json:
-        print_json([as_json(one) for one in shown])
+        print_json([*map(as_json, shown)])
     elif options.csv:
         print(csv_text(map(as_json, shown)), end="")
     elif shown:

@@ -71,7 +71,7 @@ class Extractor:
     distributions: tuple[str, ...] = ()
     modules: tuple[str, ...] = ()
 
-    def load(self) -> ExtractorFunction | None:
+    def load_function(self) -> ExtractorFunction | None:
         """Import the function; None if parsed pages give the main text.
 
         Raises:
@@ -141,7 +141,7 @@ def _quick() -> Extractor:
     """`quick`, or in its place trafilatura's fast mode if Resiliparse cannot be imported."""
     quick = BUILT_IN["quick"]
     try:
-        quick.load()
+        quick.load_function()
     except SettingsError as error:
         logger.warning(
             "Resiliparse cannot be imported (%s): the extractor `quick` is trafilatura's fast"

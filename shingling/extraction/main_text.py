@@ -218,7 +218,7 @@ def extract(
     """
     require_type("html", html, bytes, str)
     chosen = find_extractor(extractor)
-    function = chosen.load()
+    function = chosen.load_function()
     try:
         found = extract_page(html, url, parser=chosen.load_parser(), extractor=function).text
         return found.replace(LINK_MARK, "")

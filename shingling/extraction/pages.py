@@ -108,7 +108,7 @@ class PageExtractor:
     def warm_up(self) -> None:
         """Load parser, extractor and dictionaries: the first page takes no longer than others."""
         self.extractor.load_parser()
-        self.extractor.load()
+        self.extractor.load_function()
         sign("é", self.scheme)
 
     def answer(self, question: tuple[str, Fetched]) -> Answer:
@@ -139,7 +139,7 @@ class PageExtractor:
             encoding=fetched.encoding,
             max_bytes=self.max_bytes,
             parser=self.extractor.load_parser(),
-            extractor=self.extractor.load(),
+            extractor=self.extractor.load_function(),
         )
         if page.is_app and self.refuse_apps:
             return Extraction(reason=Reason.DATA_IN_SCRIPTS)

@@ -386,7 +386,7 @@ def field_name(value: Any) -> str:
 def extractor_name(value: Any) -> str:
     """Read the name of an extractor that can be imported."""
     name = field_name(value)
-    find_extractor(name).load()
+    find_extractor(name).load_function()
     return name
 
 

@@ -131,9 +131,9 @@ class Canonicaliser:
         self.require_packs()
         default = Canonicaliser()
         chosen = [
-            one.name
-            for one in fields(self)
-            if getattr(self, one.name) != getattr(default, one.name)
+            option.name
+            for option in fields(self)
+            if getattr(self, option.name) != getattr(default, option.name)
         ]
         has_effect = {
             "stop_words": bool(self._stop_words(self.language)),
@@ -311,8 +311,11 @@ class Canonicaliser:
         pieces = []
         for word in words:
             if class_of[ord(word[0])] == SEGMENTED:
-                cut = segment(word)
-                pieces += [one for one in cut if any(class_of[ord(char)] != MARK for char in one)]
+                pieces += [
+                    piece
+                    for piece in segment(word)
+                    if any(class_of[ord(char)] != MARK for char in piece)
+                ]
             else:
                 pieces.append(word)
         return pieces
@@ -400,7 +403,7 @@ class WordsLeft:
         self._texts = self._little_left = 0
         self.is_open = canonical.drops_words
 
-    def note(self, text: str) -> None:
+    def count_words_of(self, text: str) -> None:
         """Count what is left of a text, if it is one of the first."""
         if not self.is_open:
             return

@@ -23,7 +23,7 @@ SHOWN = ("duplicates", "looked_at", "wrong", "at_most", "needed", "rows", "next"
 
 
 def _rows(drops: Drops) -> list[Values]:
-    return [one._asdict() for one in drops.riskiest]
+    return [drop._asdict() for drop in drops.riskiest]
 
 
 class AuditPage(WalkPage[Drops]):

@@ -138,7 +138,7 @@ class Guard:
         if token is not None:
             # Other servers of the host, or of its domain, may set a cookie of the same name.
             cookies = headers.get("cookie", "").split("; ")
-            if not any(is_equal(one, f"{self.access.cookie}={token}") for one in cookies):
+            if not any(is_equal(cookie, f"{self.access.cookie}={token}") for cookie in cookies):
                 return self._let_in(request, token)
         if request.method not in ("GET", "HEAD"):
             origin, site = headers.get("origin"), headers.get("sec-fetch-site")

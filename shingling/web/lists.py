@@ -117,7 +117,7 @@ class GroupFilter:
     bound: dict[str, Any]
     order: str
 
-    def of(self, original: StoredPage) -> GroupFilter:
+    def of_original(self, original: StoredPage) -> GroupFilter:
         """Ask for the duplicates of one original only."""
         where = f"{self.where} AND original_id = :original"
         return replace(self, where=where, bound={**self.bound, "original": original.id})
@@ -209,7 +209,7 @@ def groups(
     query = text(_GROUPS.format(rank=_RANKS[wanted.order], where=wanted.where))
     values = {**wanted.bound, "rank": rank, "original": original, "limit": limit + 1, "skip": skip}
     rows = connection.execute(query, values).all()
-    known = stored_pages(connection, {one for row in rows for one in (row.original_id, row.first)})
+    known = stored_pages(connection, {id_ for row in rows for id_ in (row.original_id, row.first)})
     shown = [
         GroupRow(
             known[row.original_id],
@@ -275,16 +275,16 @@ def members(
         query, {**wanted.bound, "beyond": beyond, "limit": limit, "skip": skip}
     ).all()
     known = stored_pages(connection, ids)
-    found = [known[one] for one in ids if one in known]
-    made = reviews_of(connection, [(str(page.original), page.url) for page in found])
-    return [*map(PairRow, found, made)]
+    pages = [known[id_] for id_ in ids if id_ in known]
+    reviews = reviews_of(connection, [(str(page.original), page.url) for page in pages])
+    return [*map(PairRow, pages, reviews)]
 
 
 def least_alike(connection: Connection, limit: int) -> list[tuple[StoredPage, StoredPage]]:
     """Read the near-duplicates that are least like their originals, behind these."""
-    found = connection.execute(text(_LEAST_ALIKE), {"limit": limit}).all()
-    known = stored_pages(connection, {one for pair in found for one in pair})
-    return [(known[a], known[b]) for a, b in found if a in known and b in known]
+    pairs = connection.execute(text(_LEAST_ALIKE), {"limit": limit}).all()
+    known = stored_pages(connection, {id_ for pair in pairs for id_ in pair})
+    return [(known[a], known[b]) for a, b in pairs if a in known and b in known]
 
 
 def show_groups(session: Session, query: Fields) -> Values:
@@ -301,7 +301,11 @@ def show_group(session: Session, query: Fields) -> Values:
     """Duplicates of one original."""
     original = stored_page(Store(session), needed_field(query, "url"))
     wanted = group_filter(query)
-    return {"wanted": wanted, "original": original, **_pairs(session, wanted.of(original), query)}
+    return {
+        "wanted": wanted,
+        "original": original,
+        **_pairs(session, wanted.of_original(original), query),
+    }
 
 
 def show_pairs(session: Session, query: Fields) -> Values:
@@ -338,7 +342,7 @@ def neighbours(
     at: str | None,
 ) -> tuple[str | None, ...]:
     """Find the addresses of the pairs before and after one: in its group, or the list of pairs."""
-    listed = wanted if "list" in wanted.values else wanted.of(original)
+    listed = wanted if "list" in wanted.values else wanted.of_original(original)
     with session.reading() as connection:
         before = members(connection, listed, duplicate.id, 1, newest=True)
         after = members(connection, listed, duplicate.id, 1)

@@ -90,8 +90,8 @@ class BarChart(NamedTuple):
     def ticks(self) -> range:
         """Round values from 0 to the upper end: in steps of 1, 2 or 5 and zeros, at most five."""
         highest = max((sum(values) for _, values in self.rows), default=0)
-        steps = (one * 10**zeros for zeros in count() for one in (1, 2, 5))
-        step = next(one for one in steps if 4 * one >= highest)
+        steps = (digit * 10**zeros for zeros in count() for digit in (1, 2, 5))
+        step = next(step for step in steps if 4 * step >= highest)
         return range(0, max(-(-highest // step), 1) * step + 1, step)
 
 
@@ -110,7 +110,7 @@ def count_all(session: Session) -> Values:
     with session.reading() as connection:
         kept = list_pages(connection, {"reason": Reason.OWN_TEXT.value}, limit=_KEPT_SHOWN).rows
         runs = list_runs(connection, 1000)
-        sites, learned = (connection.execute(text(one)).all() for one in (_SITES, _LEARNED))
+        sites, learned = (connection.execute(text(sql)).all() for sql in (_SITES, _LEARNED))
         copies = connection.execute(text(_COPIES), {"limit": _MOST_COPIES}).all()
         return {
             "status": status,

@@ -101,7 +101,7 @@ def show_page(session: Session, query: Fields, *, settings: DedupSettings) -> Va
     with session.reading() as connection:
         duplicates = connection.scalar(text(_DUPLICATES), {"id": page.id})
     other = page_beside(page, page.decided_by, store.find)
-    own, beside = (one and store.split_text(one) for one in (page, other))
+    own, beside = (shown and store.split_text(shown) for shown in (page, other))
     changes = word_diff(beside.compared, own.compared) if own and beside else []
     most = store.shares_most(page) if page.status == "skipped" else None
     return {
@@ -111,7 +111,7 @@ def show_page(session: Session, query: Fields, *, settings: DedupSettings) -> Va
         "said": store.verdicts(page),
         "duplicates": duplicates,
         "fields": store.differing_fields(page, other) if other else (),
-        "changes": [one for one in changes if not one.same][:_CHANGES_SHOWN],
+        "changes": [change for change in changes if not change.same][:_CHANGES_SHOWN],
         "text": own and own.compared[:_MAX_TEXT],
         "template": own and own.template_share,
         "shares": most and most.shared_by(page.words),

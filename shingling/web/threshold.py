@@ -110,8 +110,10 @@ def _compare(session: Session, show: Steps, threshold: float) -> Compared:
 
 
 def _rows(compared: Compared) -> list[Values]:
-    changes = compared.changes.examples
-    return [{**one._asdict(), "other": one.other, "change": one.kind} for one in changes]
+    return [
+        {**example._asdict(), "other": example.other, "change": example.kind}
+        for example in compared.changes.examples
+    ]
 
 
 def advise_by(present: float, other: float, rows: list[Values]) -> Advice:

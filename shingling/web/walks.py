@@ -72,16 +72,20 @@ class WalkPage(Generic[_T]):
     def walk(self, session: Session, query: Fields | None = None) -> Walk | None:
         """Take the pairs that were found last; None before, and if a query asks for others."""
         last = self.last
-        found = None if last is None else last.found()[0]
-        if last is None or found is None:
+        pairs = None if last is None else last.found()[0]
+        if last is None or pairs is None:
             return None
         if query is not None and query.get(self.name) != str(last.requested):
             return None
         since = last.begun.replace(microsecond=0)  # reviews have whole seconds
-        reviews = (one for one in Store(session).admin.reviews() if one.created >= since)
-        said = {frozenset((one.a, one.b)): one.same for one in reviews}
+        reviews = Store(session).admin.reviews()
+        answers = {
+            frozenset((review.a, review.b)): review.same
+            for review in reviews
+            if review.created >= since
+        }
         rows = [
-            {**row, "same": said.get(frozenset((row["url"], row["other"])))}
-            for row in self._rows(found)
+            {**row, "same": answers.get(frozenset((row["url"], row["other"])))}
+            for row in self._rows(pairs)
         ]
         return Walk(f"/{self.name}", {self.name: last.requested}, rows)

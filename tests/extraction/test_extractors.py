@@ -127,7 +127,7 @@ def test_a_broken_entry_point_is_named_with_its_package(
     install(f"capitals = {function}")
     extractor = find_extractor("capitals")
     with pytest.raises(SettingsError) as caught:
-        extractor.load()
+        extractor.load_function()
     assert f"extractor 'capitals' ({function} of offering) {problem}" in str(caught.value)
 
 

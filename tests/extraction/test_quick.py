@@ -212,7 +212,7 @@ for _ in range(3):
     main = extract_page(html)
 assert PageExtractor(Scheme()).extractor == extractor
 try:
-    find_extractor("resiliparse").load()
+    find_extractor("resiliparse").load_function()
 except SettingsError as error:
     assert str(error).endswith("pip install resiliparse")
 else:

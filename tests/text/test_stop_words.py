@@ -209,7 +209,7 @@ def test_little_left_of_most_of_the_first_texts_is_warned_of_once(
     left = WordsLeft(Canonicaliser(language="en", stop_words=True))
     for text in texts:
         if left.is_open:
-            left.note(text)
+            left.count_words_of(text)
     assert len(caplog.records) == warnings
     assert all("more than half of the words of" in record.message for record in caplog.records)
 

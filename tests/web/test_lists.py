@@ -122,7 +122,7 @@ def test_lists_are_those_of_the_stored_pages(
             pairs = sum(one.size for one in rows)
             assert (first.groups, first.pairs) == (len(rows), pairs)
             for one in rows[:10]:
-                of_one = members(connection, ordered.of(one.original))
+                of_one = members(connection, ordered.of_original(one.original))
                 assert len(of_one) == min(one.size, 100)
                 assert of_one[0].page == one.first
 
@@ -135,7 +135,7 @@ def test_reviews_are_counted_and_the_largest_and_least_alike_come_first(session:
     )
     with session.reading() as connection:
         least = least_alike(connection, 20)
-        group = group_filter({}).of(rows[0].original)
+        group = group_filter({}).of_original(rows[0].original)
         largest = members(connection, group, 0, 5000)
         rest = members(connection, group, largest[4].page.id, 3)
         assert members(connection, group, largest[1].page.id, 3, skip=3) == rest

@@ -74,7 +74,7 @@ def check_batch(
     ]
     for page, _ in signed:
         if session.words_left.is_open and page.main_text is not None:
-            session.words_left.note(page.main_text.text)
+            session.words_left.count_words_of(page.main_text.text)
     rules_id = None  # pages are decided again by an index that finds what the rules look for
     if not (any_index and session.index.shortfall(rules)):
         rules_id = session.number_of(rules, dry_run=dry_run)
