@@ -68,14 +68,31 @@ def repeated_ids(signed: SignedRows) -> Integers:
 
 def with_more_kept(decided: Records, keep_each: int) -> Records:
     """Decisions by which so many rows of each group stay: its original, and its first others."""
-    rows = np.flatnonzero(decided["original"] != NO_ROW)
-    rows = rows[np.argsort(decided["original"][rows], kind="stable")]
-    _, starts, sizes = np.unique(decided["original"][rows], return_index=True, return_counts=True)
+    _, rows, starts, sizes = groups_of(decided)
     places = np.arange(len(rows)) - np.repeat(starts, sizes)
     kept = decided.copy()
     stay = rows[places < keep_each - 1]
     kept["original"][stay], kept["state"][stay] = NO_ROW, KEPT
     return kept
+
+
+def groups_of(decided: Records, first: int = 0) -> tuple[Numbers, Integers, Integers, Integers]:
+    """Collect duplicates in groups, in the order of their originals.
+
+    Args:
+        decided: `DECISION`[rows].
+        first: the first row that is looked at.
+
+    Returns:
+        The originals, uint32[groups]; the duplicates, those of a group together and in their
+        order; for each group, the place of the first of these, and their number.
+    """
+    rows = first + np.flatnonzero(decided["original"][first:] != NO_ROW)
+    rows = rows[np.argsort(decided["original"][rows], kind="stable")]
+    originals, starts, sizes = np.unique(
+        decided["original"][rows], return_index=True, return_counts=True
+    )
+    return originals, rows, starts, sizes
 
 
 def _decide_in_order(

@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from shingling.admin.files import write_records
-from shingling.bulk.deciding import with_more_kept
+from shingling.bulk.deciding import groups_of, with_more_kept
 from shingling.bulk.options import OUTPUT_FORMATS, Problem, Summary
 from shingling.bulk.signed_rows import EXACT, NEAR, NO_ROW, SHORT
 from shingling.bulk.storing import STORE_FILE, store_records
@@ -104,17 +104,14 @@ class Output:
         """Say that most rows are removed, and what the largest group shares; "" if few are."""
         if summary.total < _LEAST_ROWS or summary.repeated <= _MUCH * summary.total:
             return ""
-        first = self.signed.first
-        originals = self.staying["original"]
-        removed = first + np.flatnonzero(originals[first:] != NO_ROW)
-        heads, sizes = np.unique(originals[removed], return_counts=True)
+        originals, duplicates, starts, sizes = groups_of(self.staying, self.signed.first)
         largest = sizes.argmax()
-        rows = removed[originals[removed] == heads[largest]]
+        rows = duplicates[starts[largest] :][: sizes[largest]]
         shared = np.median(self.staying["resemblance"][rows])
         message = (
             f"Removed {summary.repeated:,} of {summary.total:,} rows, {len(rows):,} of them as"
-            f" duplicates of one row, {plain_line(next(self._ids(heads[largest:])))} (resemblance"
-            f" {shared:.2f})"
+            f" duplicates of one row, {plain_line(next(self._ids(originals[largest:])))}"
+            f" (resemblance {shared:.2f})"
         )
         texts = [self.signed.text(int(row)).split() for row in rows[:_ROWS_COMPARED]]
         start = [*takewhile(lambda words: len({*words}) == 1, zip(*texts, strict=False))]
@@ -185,13 +182,9 @@ class Output:
 
     def _groups(self) -> Iterator[dict[str, Any]]:
         """Yield each original that has duplicates with them, in the order of the originals."""
-        originals = self.staying["original"]
-        rows = np.flatnonzero(originals != NO_ROW)
-        rows = rows[rows >= self.signed.first]
-        rows = rows[np.argsort(originals[rows], kind="stable")]
-        firsts, sizes = np.unique(originals[rows], return_counts=True)
+        originals, rows, _, sizes = groups_of(self.staying, self.signed.first)
         duplicates = self._ids(rows)
-        for original, size in zip(self._ids(firsts), sizes.tolist(), strict=True):
+        for original, size in zip(self._ids(originals), sizes.tolist(), strict=True):
             yield {"original": original, "duplicates": [*islice(duplicates, size)]}
 
     def _ids(self, rows: Records) -> Iterator[str]:
