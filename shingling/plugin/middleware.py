@@ -1,8 +1,8 @@
-"""Which response an item came from, and whether it was the only item of it.
+"""Find the response that an item came from, and whether it was the only item of this response.
 
-Scrapy hands a pipeline the item alone. A spider middleware sees item and response together, and
-the first of all pipelines tells those behind it: an item that a pipeline in between has copied
-or replaced still has its source.
+Scrapy gives a pipeline only the item. A spider middleware sees item and response together. The
+first of all pipelines remembers the response for those after it. So an item that a pipeline in
+between has copied or replaced still has its response.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Fields that settings name and no item has: most of them are mistyped."""
+"""Warn of fields that settings name and no item has: most of their names are misspelt."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """The `DEDUP_*` settings: read and checked in one place, once, when a crawl starts.
 
-What takes long to import is imported only if a setting needs it: most projects set little.
+Modules that take long to import are imported only if a setting needs them, because most projects
+set few.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""What a request carries in `meta` and `cb_kwargs`: data that an item may have been begun with.
+"""What a request carries in `meta` and `cb_kwargs`: data with which an item may have been begun.
 
-A spider hands an item from page to page until it is complete. The last page may be one that all
-items share, and then does not tell whether they are the same. What is carried is looked at before
-the callback runs, which may add to it or take it out. Only numbers and texts are kept of it, and
-none of its objects is ever compared with `==`.
+A spider may hand an item from page to page until it is complete. If all items share the last page,
+this page does not tell whether they are the same. What a request carries is looked at before the
+callback runs, because the callback may add to it or take something out. Only numbers and texts are
+kept, and no carried object is ever compared with `==`.
 """
 
 from __future__ import annotations

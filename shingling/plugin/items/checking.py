@@ -1,4 +1,4 @@
-"""Documents decided: extracted and signed side by side, checked in their order."""
+"""Decide documents: they are extracted and signed side by side, and checked in their order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of an item: it is dropped, or goes on with the verdict on its document."""
+"""Decide what becomes of an item: it is dropped, or goes on with the verdict on its document."""
 
 from __future__ import annotations
 

@@ -1,24 +1,25 @@
 """Which document an item stands for: what is compared, under which URL, and what may be dropped.
 
-A verdict is on a *document*, and an item is dropped only for its own document:
+A verdict is about a *document*: the text of an item, or the page that the item stands for. An item
+is dropped only because of its own document:
 
-1. An item with text or HTML of its own is a document of its own, however many items came from its
-   response. Its identity is its URL, if it is the only item of its response, or if it brings a
-   URL of its own that no item before it had; else the URL of the response with a hash of the text
-   behind `#`. Its title is the item's, or else the page's.
-2. The only item of a response, without content of its own, stands for the page, if its URL is the
-   page's, and gives it its title. If its URL is not the page's, the item is kept, and skipped with
-   the reason `url_mismatch`.
-3. Several items of one response without content of their own are tagged with the verdict on the
-   page, whose title is its own. They are dropped only with `DEDUP_MULTI_ITEM_PAGES = "drop"`.
-4. Documents of one response are never duplicates of each other, nor of its page.
-5. An item that its request has carried, without content of its own and without the URL of the
+1. An item with text or HTML of its own is a document by itself, however many items came from its
+   response. It is stored under its URL if it is the only item of its response, or if it has a URL
+   that no earlier item had; otherwise under the URL of the response with a hash of the text after
+   `#`. Its title is that of the item or, if the item has none, that of the page.
+2. The only item of a response, without text or HTML of its own, stands for the page if its URL is
+   that of the page, and gives the page its title. If its URL is another one, the item is kept, and
+   skipped with the reason `url_mismatch`.
+3. Several items of one response without text or HTML of their own are tagged with the verdict on
+   the page, which has its own title. They are dropped only with `DEDUP_MULTI_ITEM_PAGES = "drop"`.
+4. Documents of one response are never duplicates of each other, nor of the page.
+5. An item that its request has carried, without text or HTML of its own and without the URL of the
    response, was begun elsewhere: it is kept, with the reason `url_mismatch`.
-6. An item has text of its own in a field that is named, or in one that holds most of the main text
-   of its page and little else. Such an item is a document, any other one a record of its page:
-   what else they say is compared in another way.
-7. All items of a response whose status is not 2xx are kept, with the reason `http_status`: the
-   page is not the one that was asked for.
+6. An item has text of its own in a field that a setting names, or in a field that holds most of the
+   main text of its page and little else. Any other item is a record of its page. The data of items
+   with text and of records are compared by different rules.
+7. All items of a response whose status is not 2xx are kept, with the reason `http_status`, because
+   the page is not the one that was asked for.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Documents extracted: the page that the store checks, and what was extracted for it."""
+"""Extract documents: make the page that the store checks, and keep what was extracted for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An index for the settings of a crawl, of a store that was indexed for other settings."""
+"""Make another index if that of the store was made for other settings than those of the crawl."""
 
 from __future__ import annotations
 
