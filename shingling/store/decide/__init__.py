@@ -1,1 +1,1 @@
-"""Decide about a batch of pages: new, exact, near, unchanged or changed."""
+"""Decide a batch of pages: each one is new, exact, near, unchanged or changed."""

@@ -1,4 +1,4 @@
-"""Take a decision on a page: its row, its group, and what it is found by."""
+"""Apply a decision on a page: change its row, its group, and the keys by which it is found."""
 
 from __future__ import annotations
 

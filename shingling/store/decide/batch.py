@@ -1,4 +1,4 @@
-"""A batch of pages: what is read for them, and what is to be written."""
+"""A batch of pages: what is read for them, and what will be written."""
 
 from __future__ import annotations
 

@@ -1,14 +1,14 @@
 """Decide a batch of pages and store it, in one transaction.
 
-Batches that are decided at the same time are decided as if one came after the other. A batch locks
-its URLs, and nothing else that it may meet: pages of one site share many keys, and few of them are
-alike. Before it commits, it looks at the pages that other batches have committed since it began. If
-one of its pages should have been compared with one of those, or if another batch has changed what
-it has read, it is rolled back and decided again. Last looks and commits take turns. So each batch
-has met all that was committed before it. (H. T. Kung and J. T. Robinson, On Optimistic Methods for
-Concurrency Control, 1981: serial validation.)
+Batches that overlap in time get the same verdicts as batches one after the other. A batch locks its
+URLs, but not the keys that it shares with others, because pages of one site share many keys and few
+of these pages are alike. Before a batch commits, it looks at the pages that other batches have
+committed since it began. If one of its pages should have been compared with one of those, or if
+another batch has changed rows that it has read, it is rolled back and decided again. These last
+looks and commits take turns. So each batch has met all pages that were committed before it. (H. T.
+Kung and J. T. Robinson, On Optimistic Methods for Concurrency Control, 1981: serial validation.)
 
-Templates of sites are not part of it: batches that overlap do not learn from each other.
+Templates of sites are not part of this: batches that overlap do not learn from each other.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""How a page is decided, by what was read of it.
+"""How a page is decided, by what was read for it.
 
-Nothing is read from the database here but texts that are measured, and nothing is changed.
+Nothing is changed here, and only the texts that are measured are read from the database.
 Resemblance finds the originals that a page may follow. On one site it does not decide alone: a page
-that says something of its own there, in few words, is kept.
+that says something of its own in few words is kept.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The way of a page: what it meets is read, it is decided, and the decision is applied."""
+"""The way of a page: its rows are read, it is decided, and the decision is applied."""
 
 from __future__ import annotations
 

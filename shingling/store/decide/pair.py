@@ -1,4 +1,4 @@
-"""A page and another one, compared by their titles, URLs and texts."""
+"""Compare a page with another one, by their titles, URLs and texts."""
 
 from __future__ import annotations
 

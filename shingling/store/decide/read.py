@@ -1,4 +1,4 @@
-"""What is known of a page when it is decided: its row, its group, and what it is compared with.
+"""Read what is known of a page when it is decided: its row, its group, and possible originals.
 
 All of it is read from the batch, as plain values, before the page is decided.
 """

@@ -1,8 +1,8 @@
-"""Whether two pages are two documents by their titles, however alike they are.
+"""Whether two pages are two documents by their titles, however alike their texts are.
 
-Another title is strong evidence for another document: two pages of a reference manual differ in
-little else. On any site, a text in which the titles do not stand is not what these pages are
-about: it is a notice, a consent text or a list of other pages.
+Another title is strong evidence of another document, because two pages of a reference manual may
+differ in little else. On any site, if a text does not have the words of the titles, it is not what
+these pages are about: it is a notice, a consent text or a list of other pages.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Write what a batch of pages has changed."""
+"""Write the changes of a batch of pages."""
 
 from __future__ import annotations
 
