@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import struct
 from collections import defaultdict
 from contextlib import contextmanager, nullcontext
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -82,8 +80,6 @@ _BYTES = (
 )
 
 LOCK_TIMEOUT_SECONDS = 20  # of one statement; then Database.write tries again
-
-_BIGINT_OID, _BIGINT_ARRAY_OID = 20, 1016
 
 # SQLSTATE codes (PostgreSQL's manual, appendix A); 53200: others have taken the memory for locks.
 _CONFLICT_CODES = {"40001", "40P01", "53200"}
@@ -178,7 +174,7 @@ class PostgresDatabase(Database):
         """
         if len(keys) > MAX_LOCKS:
             raise NeedsExclusiveWriterError
-        ((_, last),) = fetch_rows(connection, _LOCK, np.array(keys, np.int64))
+        ((_, last),) = fetch_rows(connection, _LOCK, [*keys])
         return int(last or 0)
 
     def committed_since(self, connection: Connection, last: int) -> Committed:
@@ -284,7 +280,7 @@ class PostgresPostings(Postings):
             " ORDER BY page_id LIMIT ?) AS found"
         )
         found = defaultdict[int, list[int]](list)
-        for key, page_id in fetch_rows(self._connection, query, np.array(keys, np.int64), most):
+        for key, page_id in fetch_rows(self._connection, query, _array(np.array(keys)), most):
             found[key].append(page_id)
         return found
 
@@ -308,33 +304,16 @@ class PostgresPostings(Postings):
         if len(keys):
             # In key order: neighbours in the index are written together.
             order = np.lexsort((ids, keys))
-            execute_each(self._connection, statement, [(keys[order], ids[order])])
+            execute_each(self._connection, statement, [(_array(keys[order]), _array(ids[order]))])
 
 
-@cache
-def _array_dumper() -> type:
-    from psycopg.adapt import Dumper
-    from psycopg.pq import Format
-
-    class ArrayDumper(Dumper):
-        """Sends an array of integers as it is: as a list, it costs a tenth of a page's CPU."""
-
-        format = Format.BINARY
-        oid = _BIGINT_ARRAY_OID
-
-        def dump(self, values: Integers) -> bytes:
-            """Array `bigint[]` as the protocol has it."""
-            elements = np.empty(len(values), dtype=[("bytes", ">i4"), ("value", ">i8")])
-            elements["bytes"], elements["value"] = 8, values
-            header = (1, 0, _BIGINT_OID, len(values), 1) if len(values) else (0, 0, _BIGINT_OID)
-            return struct.pack(f">{len(header)}i", *header) + elements.tobytes()
-
-    return ArrayDumper
+def _array(values: Integers) -> str:
+    """Write numbers as an array in PostgreSQL's syntax: sent as a list, they take much longer."""
+    return "{" + str(values.tolist())[1:-1] + "}"
 
 
 def _set_up(connection: Any, _record: object) -> None:
-    """Register arrays, and limit how long a session waits for a lock, unless the URL does."""
-    connection.adapters.register_dumper(np.ndarray, _array_dumper())
+    """Limit how long a session waits for a lock, unless the URL does."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT set_config('lock_timeout', %s, false)"
