@@ -392,7 +392,7 @@ def test_random_damage_raises_nothing_but_named_errors(tmp_path: Path, seed: int
     with closing(sqlite3.connect(file)) as db, db:
         for _ in range(choice.randrange(1, 12)):
             table, column = choice.choice(PLACES)
-            name = "slice" if table == "recent" else "rowid"
+            name = "batch" if table == "recent" else "rowid"
             rows = db.execute(f"SELECT {name}, {column} FROM {table}").fetchall()
             if rows:
                 place, raw = choice.choice(rows)

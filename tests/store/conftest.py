@@ -38,7 +38,6 @@ empty = pytest.fixture(scope="module", params=ENDINGS)(empty_in_a_database)
 def few_recent() -> Iterator[None]:
     """Have SQLite's tables of keys take up what is recent after a few pages."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(shingling.store.backends.recent, "MAX_UNDIVIDED_ENTRIES", 20)
         patch.setattr(shingling.store.backends.recent, "MAX_RECENT_ENTRIES", 40)
         yield
 

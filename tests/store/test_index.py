@@ -20,7 +20,7 @@ from shingling.store.decide.meet import meet
 from shingling.store.decide.write import write_batch
 from shingling.store.schema.tables import LIVE
 from tests.support.invariants import beginning, ending, entries_of, text, verify, words
-from tests.support.stores import emptied, session_of, url_of
+from tests.support.stores import emptied, execute, session_of, url_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -205,6 +205,16 @@ def fail(store: Store, batch: list[Page]) -> None:
     with pytest.MonkeyPatch.context() as patch, suppress(_RolledBackError):
         patch.setattr(shingling.store.decide.check, "meet", failing)
         store.check(batch, 0.8)
+
+
+def test_recent_keys_in_slices_of_an_earlier_release_are_found(tmp_path: Path) -> None:
+    path = tmp_path / "dedup.db"
+    with Store.open(url_of(path), rules=RULES) as store:
+        store.check(templates(0, 2))
+    execute(path, "UPDATE recent SET slice = 5")
+    with Store.open(url_of(path), rules=RULES) as store:
+        assert store.check(templates(1000, 1))[0].candidates == 2
+    verify(path)
 
 
 @pytest.mark.usefixtures("few_recent")

@@ -83,11 +83,10 @@ def entries_of(path: Path, table: str) -> Counter[tuple[int, int]]:
 def _entries(run: Run, table: str, on_postgres: bool) -> Counter[tuple[int, int]]:
     """Return the keys of a table; of what is appended twice the last one counts."""
     entries = Counter(run(f"SELECT key, page_id FROM {table}"))
-    recent = f"SELECT slice, entries FROM recent WHERE owner = '{table}' ORDER BY batch"
+    recent = f"SELECT entries FROM recent WHERE owner = '{table}' ORDER BY batch"
     recent_rows = run(recent)
-    for place, raw in recent_rows:
+    for (raw,) in recent_rows:
         for key, page_id in np.frombuffer(raw, "<i8").reshape(-1, 2).tolist():
-            assert place in ((key + 2**63) // 2**58, 64)
             entries[key, abs(page_id)] = int(page_id > 0)
     assert not (recent_rows and on_postgres), "there is no log on PostgreSQL"
     return +entries

@@ -2,16 +2,15 @@
 
 A page has 28 keys at the default threshold, which are practically random: inserted into one large
 B-tree, each of them writes a block of its own. So a transaction appends its keys to the small table
-`recent`, in one row. When such rows have many entries, these are divided into 64 slices of their
-range. When the table is full, its largest slice is merged into the large table, where many of its
-keys share a block (O'Neil et al., The Log-Structured Merge-Tree, 1996). Every process that looks up
-keys holds the recent entries in memory.
+`recent`, in one row. When the table is full, the largest of eight slices of the range of keys is
+merged into the large table, where many of its keys share a block (O'Neil et al., The Log-Structured
+Merge-Tree, 1996), and the other entries become one row. Every process that looks up keys holds the
+recent entries in memory.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,14 +26,15 @@ if TYPE_CHECKING:
     from shingling.arrays import Integers
 
 
-SLICES = 64
-UNDIVIDED = SLICES  # in place of a slice: of rows that have entries of all of them
-MAX_UNDIVIDED_ENTRIES = 1 << 14  # above it, they are divided
+SLICES = 8
 MAX_RECENT_ENTRIES = 1 << 19  # above it, the largest slice is merged into the large table
 _ENTRY_BYTES = 16
 _ENTRIES_AT_ONCE = 1 << 16  # that are Python objects
 
 _SLICE_BITS = 64 - (SLICES - 1).bit_length()
+# Rows have entries of all slices. Those of earlier releases, which had 64, may have a slice's.
+_PLACE = 64
+_PLACES = str([*range(_PLACE + 1)])
 
 _STATE = "SELECT epoch, written FROM logs WHERE owner = ?"
 _NEXT = (
@@ -43,12 +43,10 @@ _NEXT = (
     " RETURNING epoch, written"
 )
 _SINCE = (
-    "SELECT slice, entries FROM recent WHERE owner = ?"
+    "SELECT entries FROM recent WHERE owner = ?"
     " AND slice IN (SELECT value FROM json_each(?)) AND batch > ? ORDER BY batch"
 )
-_ALL_SLICES = str([*range(SLICES), UNDIVIDED])
 _APPEND = "INSERT INTO recent (owner, slice, batch, entries) VALUES (?, ?, ?, ?)"
-_DROP_SLICE = "DELETE FROM recent WHERE owner = ? AND slice = ?"
 _CLEAR = "DELETE FROM recent WHERE owner = ?"
 
 
@@ -69,7 +67,6 @@ class Recent:
         # Each sorted by key, and half as long as the one before.
         self._parts: list[Integers] = []
         self.sizes: Integers = np.zeros(SLICES, np.int64)
-        self.undivided = 0  # entries that are not in their slices yet
 
     def follow(self, connection: Connection) -> None:
         """Read the entries that other transactions have appended since the last call."""
@@ -78,11 +75,10 @@ class Recent:
             return
         if epoch != self.epoch or written < self.written:
             self.forget()
-        rows = fetch_rows(connection, _SINCE, self.owner, _ALL_SLICES, self.written)
+        rows = fetch_rows(connection, _SINCE, self.owner, _PLACES, self.written)
         self.epoch, self.written = epoch, written
-        self.undivided += _entries(raw for place, raw in rows if place == UNDIVIDED).shape[1]
         if rows:
-            self.add_entries(_entries(raw for _, raw in rows))
+            self.add_entries(_entries(raw for (raw,) in rows))
 
     def add_entries(self, entries: Integers) -> None:
         """Add entries, in the order in which they were appended; a negative page id removes one."""
@@ -102,19 +98,22 @@ class Recent:
 
     def take(self, place: int) -> tuple[Integers, Integers]:
         """Take out the entries of a slice: those that are removed, and those that were added."""
-        least = (place - SLICES // 2) << _SLICE_BITS
-        most = least + (1 << _SLICE_BITS) - 1
         taken = []
         for at, part in enumerate(self._parts):
-            own = slice(part[0].searchsorted(least), part[0].searchsorted(most, "right"))
-            taken.append(part[:, own])
-            self._parts[at] = np.delete(part, own, axis=1)
+            is_own = _slice(part[0]) == place
+            taken.append(part[:, is_own])
+            self._parts[at] = part[:, ~is_own]
         come = _by_key(np.concatenate(taken, axis=1))
         gone = {key: self.gone.pop(key) for key in [*self.gone] if _slice(key) == place}
         stays = [page not in gone.get(key, ()) for key, page in come.T.tolist()]
         self.sizes[place] = 0
-        removed = [(key, page) for key, pages in gone.items() for page in pages]
-        return np.array(removed, np.int64).reshape(-1, 2).T, come[:, np.array(stays, np.bool_)]
+        return _removed(gone), come[:, np.array(stays, np.bool_)]
+
+    def entries(self) -> list[Integers]:
+        """All entries, as `add_entries` takes them: those that were added, and then removed."""
+        none: Integers = np.empty((2, 0), np.int64)
+        added = np.concatenate((none, *self._parts), axis=1)
+        return [added, _removed(self.gone) * [[1], [-1]]]
 
     def find(self, keys: Sequence[int], most: int) -> dict[int, list[int]]:
         """Find recent pages under sorted keys: the oldest of each key, or some more."""
@@ -182,60 +181,38 @@ class RecentPostings(SqlitePostings):
         return {key: {*pages} - gone.get(key, set()) for key, pages in recent.items()}
 
     def _change(self, gone: Integers, come: Integers) -> None:
-        """Append entries; divide what is not divided yet, and merge slices, if it is too much."""
-        entries = _by_key(np.concatenate((gone * [[1], [-1]], come), axis=1))
+        """Append entries; if they are too many, merge slices, and write the others anew."""
+        entries: Integers = np.concatenate((gone * [[1], [-1]], come), axis=1)
         if not entries.size:
             return
         recent = self._recent
-        self._append([(UNDIVIDED, entries)], epoch=0)
+        self._append(entries, epoch=0)
         recent.add_entries(entries)
-        recent.undivided += entries.shape[1]
         is_full = recent.sizes.sum() > MAX_RECENT_ENTRIES
-        if is_full or recent.undivided > MAX_UNDIVIDED_ENTRIES:
-            self._divide()
         while recent.sizes.sum() > MAX_RECENT_ENTRIES:
-            self._merge(int(recent.sizes.argmax()))
+            self._change_large(*recent.take(int(recent.sizes.argmax())))
+        if is_full:
+            self._write_anew()
 
-    def _append(self, parts: Iterable[tuple[int, Integers]], *, epoch: int) -> None:
-        """Append entries of slices as the next batch, and begin a new epoch or not."""
+    def _append(self, entries: Integers, *, epoch: int) -> None:
+        """Append entries as the next batch, and begin a new epoch or not."""
         recent = self._recent
         (state,) = fetch_rows(self._connection, _NEXT, recent.owner, epoch)
         recent.epoch, recent.written = state
-        rows = [
-            (recent.owner, place, recent.written, entries.T.tobytes()) for place, entries in parts
-        ]
-        execute_each(self._connection, _APPEND, rows)
+        row = recent.owner, _PLACE, recent.written, entries.T.tobytes()
+        execute_each(self._connection, _APPEND, [row])
 
-    def _divide(self) -> None:
-        """Append the undivided entries to their slices; others read all from the start."""
-        owner = self._recent.owner
-        rows = fetch_rows(self._connection, _SINCE, owner, str([UNDIVIDED]), 0)
-        self._drop_slice(UNDIVIDED)
-        entries = _by_key(_entries(raw for _, raw in rows))
-        cuts = np.searchsorted(_slice(entries[0]), np.arange(SLICES + 1)).tolist()
-        parts = [
-            (place, entries[:, first:last])
-            for place, (first, last) in enumerate(pairwise(cuts))
-            if first < last
-        ]
-        self._append(parts, epoch=1)
-        self._recent.undivided = 0
-
-    def _drop_slice(self, place: int) -> None:
-        execute_each(self._connection, _DROP_SLICE, [(self._recent.owner, place)])
-
-    def _merge(self, place: int) -> None:
-        """Merge the recent entries of a slice into the large table."""
-        self._change_large(*self._recent.take(place))
-        self._drop_slice(place)
+    def _write_anew(self) -> None:
+        """Write all entries anew; every process reads them from the start."""
+        execute_each(self._connection, _CLEAR, [(self._recent.owner,)])
+        for entries in self._recent.entries():
+            self._append(entries, epoch=1)
 
     def clear(self) -> None:
         """Remove all entries, the recent ones as well."""
         super().clear()
-        execute_each(self._connection, _CLEAR, [(self._recent.owner,)])
-        self._append([], epoch=1)  # every process reads the recent entries from the start
         self._recent.forget()
-        self._recent.follow(self._connection)
+        self._write_anew()
 
 
 def _entries(stored: Iterable[object]) -> Integers:
@@ -247,10 +224,16 @@ def _entries(stored: Iterable[object]) -> Integers:
     return np.frombuffer(b"".join(whole), "<i8").reshape(-1, 2).T.copy()
 
 
+def _removed(gone: Mapping[int, Iterable[int]]) -> Integers:
+    """Entries of pages that are no longer under keys."""
+    removed = [(key, page) for key, pages in gone.items() for page in pages]
+    return np.array(removed, np.int64).reshape(-1, 2).T
+
+
 def _by_key(entries: Integers) -> Integers:
     return entries[:, np.argsort(entries[0], kind="stable")]
 
 
 def _slice(keys: Any) -> Any:
-    """Slice of a key, or of each of an array of keys: 0 to 63."""
+    """Slice of a key, or of each of an array of keys: 0 to 7."""
     return (keys >> _SLICE_BITS) + SLICES // 2

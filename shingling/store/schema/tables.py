@@ -154,7 +154,8 @@ recent = Table(
     "recent",
     metadata,
     Column("owner", Text, primary_key=True),
-    Column("slice", SmallInteger, primary_key=True),  # of all keys
+    # 64; an earlier release had rows for each of 64 slices of all keys as well.
+    Column("slice", SmallInteger, primary_key=True),
     Column("batch", BigInteger, primary_key=True),
     Column("entries", LargeBinary, nullable=False),
     sqlite_with_rowid=False,
