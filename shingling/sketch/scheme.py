@@ -160,7 +160,7 @@ def _changed(values: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]
 
 
 def _construct(kind: type[_T], parameters: Mapping[str, Any], where: str) -> _T:
-    known = [one.name for one in fields(kind)]  # type: ignore[arg-type]  # kind is a dataclass
+    known = [parameter.name for parameter in fields(kind)]  # type: ignore[arg-type]  # kind is a dataclass
     for name in parameters:
         if name not in known:
             close = difflib.get_close_matches(str(name), known, n=1)

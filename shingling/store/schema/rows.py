@@ -298,8 +298,8 @@ def is_readable(values: Sequence[Any]) -> bool:
 @lru_cache(4096)
 def _are_possible(types: tuple[type, ...]) -> bool:
     return all(
-        one is fitting or (one is int and fitting is float) or (one is type(None) and nullable)
-        for one, (fitting, nullable) in zip(types, _TYPES, strict=True)
+        kind is fitting or (kind is int and fitting is float) or (kind is type(None) and nullable)
+        for kind, (fitting, nullable) in zip(types, _TYPES, strict=True)
     )
 
 
