@@ -127,7 +127,7 @@ class SplitText:
     """
 
     def __init__(self, text: str | PreparedText, is_template: Flags | None = None) -> None:
-        self._text = PreparedText.prepared(text)
+        self._text = PreparedText.of(text)
         self._gone = None if is_template is None or not is_template.any() else is_template
 
     @property

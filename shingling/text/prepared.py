@@ -121,7 +121,7 @@ class PreparedText:
         self.words: Numbers | None = None
 
     @classmethod
-    def prepared(cls, text: str | Self) -> Self:
+    def of(cls, text: str | Self) -> Self:
         """Take a text that may be prepared already."""
         return cls(text) if isinstance(text, str) else text
 
