@@ -35,7 +35,7 @@ _ADD_RULE = text(
 )
 
 
-def read_rules(session: Session, site: str | None = None) -> list[RuleCounts]:
+def read_rules(session: Session, site: str | None) -> list[RuleCounts]:
     """Read the rules of a site, or of all of them; damaged rows are left out."""
     query = select(url_rules).order_by(url_rules.c.site, url_rules.c.change, url_rules.c.node)
     if site is not None:

@@ -49,7 +49,7 @@ class Run:
 
 
 def insert_run(
-    connection: Connection, spider: str, settings: dict[str, Any], *, is_crawl: bool = False
+    connection: Connection, spider: str, settings: dict[str, Any], *, is_crawl: bool
 ) -> Run:
     """Record that a crawl or import has begun."""
     has_met_pages = exists().where(verdicts.c.run_id == runs.c.id)

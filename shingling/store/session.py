@@ -182,7 +182,7 @@ class Session:
 
         return self.database.write(with_index, alone=alone)
 
-    def number_of(self, rules: Rules, *, dry_run: bool = False) -> int | None:
+    def number_of(self, rules: Rules, *, dry_run: bool) -> int | None:
         """Find the number under which the store keeps rules; new ones get one, but in a dry run."""
         if rules not in self._numbers:
             number = self.database.read(lambda connection: find_rules(connection, rules))
@@ -197,7 +197,7 @@ class Session:
         """Names of the extractors that the texts are by, the last one last; none if unknown."""
         return self.database.read(read_extractors)
 
-    def compare_by(self, extractor: str, *, dry_run: bool = False) -> None:
+    def compare_by(self, extractor: str, *, dry_run: bool) -> None:
         """Note which extractor the texts that come now are by; warn if it is another one.
 
         Args:
