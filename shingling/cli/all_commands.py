@@ -62,7 +62,8 @@ class CommandAction(argparse._SubParsersAction):  # type: ignore[type-arg]  # ge
             argument.partition("=")[0] for argument in arguments if argument.startswith("--")
         ]
         likely = [likeliest for argument in options for likeliest in alike(argument, accepted)[:1]]
-        problem = " ".join(arguments)
+        cut = (argument.partition("://") for argument in arguments)  # a URL may hold a password
+        problem = " ".join(f"{scheme}{mark}..." if mark else scheme for scheme, mark, _ in cut)
         if any(argument in accepted for argument in options):
             problem += " (options stand behind the command)"
         elif likely:

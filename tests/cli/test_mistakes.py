@@ -32,7 +32,7 @@ UNKNOWN = "error: there is no command"
         ("list --limt=5", "list", "unrecognized arguments: --limt=5 (did you mean --limit?)"),
         ("list --threshold .5", "list", "list: error: unrecognized arguments: --threshold .5\n"),
         ("rules pin a.example sid", "rules", "rules: error: unrecognized arguments: a.example sid"),
-        ("status postgresql://me:secret@h/d", "status", "arguments: postgresql://me:***@h/d\n"),
+        ("status postgresql://me:secret@h/d", "status", "arguments: postgresql://...\n"),
         ("list --status dropped", "list", "changed or skipped (did you mean near or exact?)"),
         ("list --status nearly", "list", "changed or skipped (did you mean near?)"),
         ("list --status x", "list", "takes new, exact, near, unchanged, changed or skipped\n"),
