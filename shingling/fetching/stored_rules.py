@@ -42,7 +42,11 @@ def read_rules(session: Session, site: str | None) -> list[RuleCounts]:
         query = query.where(url_rules.c.site == site).limit(_MAX_RULES_OF_SITE)
     with session.database.reading() as connection:
         rows = [*filter(_is_sound, connection.execute(query).mappings())]
-    return [RuleCounts(*(row[name] for name in RuleCounts._fields)) for row in rows]
+    # Counts that several crawlers have halved may be below zero.
+    return [
+        RuleCounts(*(row[name] for name in _NAMES), *(max(0, row[name]) for name in _COUNTS))
+        for row in rows
+    ]
 
 
 def save(session: Session, rules: Sequence[RuleCounts]) -> bool:

@@ -141,7 +141,7 @@ class SiteRules:
             change = read_change(row.change)
             tree = self._tree(change) if change and row.node.startswith(ROOT) else None
             if tree:
-                tree.load_node(row.node, *(max(0, number) for number in row[3:]))
+                tree.load_node(row.node, *row[3:])
         self._renew(self.trees)
 
     def take_changes(self) -> list[RuleCounts]:
