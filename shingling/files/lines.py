@@ -47,9 +47,10 @@ def unpacked(raw: IO[bytes]) -> Iterator[IO[bytes]]:
     # A buffer of its own, as a stream cannot be read from its start again.
     buffered = io.BufferedReader(cast("io.RawIOBase", raw))
     try:
-        start = buffered.peek(4)
-        # Without a mark at the start, one of the first two bytes is 0.
-        if start.startswith((b"\xff\xfe", b"\xfe\xff")) or start[:2].count(0) == 1:
+        start = buffered.peek(4)[:4]
+        # Without a mark at the start, every other byte of Latin letters is 0.
+        halves = start[::2], start[1::2]
+        if start.startswith((b"\xff\xfe", b"\xfe\xff")) or halves.count(b"\0\0") == 1:
             raise BulkError(f"{raw.name}: it is in UTF-16; iconv -f UTF-16 -t UTF-8 makes UTF-8")
         if start.startswith(GZIP):
             with _Gunzip(fileobj=buffered) as file:
