@@ -373,17 +373,19 @@ def test_a_page_is_given_back_as_it_was_read_by_its_body_and_by_its_url(store: S
         ({"body_key": None}, ONE),  # known already
         ({"body_key": TWO, "title": "Another"}, ONE),
         ({"body_key": TWO, "language": "de"}, ONE),
-        ({"body_key": TWO, "text": f"{text(WORDS)}\n".upper()}, ONE),
+        ({"body_key": TWO, "text": f"{text(WORDS)}\n".upper()}, TWO),
     ],
     ids=["new bytes", "no bytes", "title", "language", "case"],
 )
-def test_a_page_takes_the_key_of_its_new_bytes_only_where_it_reads_the_same(
+def test_a_page_takes_the_key_of_its_new_bytes_only_under_the_same_title(
     store: Store, now: dict[str, Any], key: bytes
 ) -> None:
     store.check([READ])
-    [verdict] = store.check([replace(READ, **now)])
+    again = replace(READ, **now)
+    [verdict] = store.check([again])
     assert verdict.status == "unchanged"
     assert known(store) == {key}
+    assert pages_by_body(session_of(store), [key])[key].main_text == again.main_text
 
 
 def test_a_page_that_changes_in_one_batch_has_its_last_key(store: Store) -> None:
