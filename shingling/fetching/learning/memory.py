@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from shingling.fetching.learning.recent import Table
-from shingling.fetching.learning.snapshots import RecentSnapshots
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+from shingling.fetching.learning.recent import Recent, Table
 from shingling.fetching.learning.traps import Traps
+
+if TYPE_CHECKING:
+    from shingling.fetching.learning.snapshots import PageSnapshot
 
 MAX_SNAPSHOT_BYTES = 16_000_000
 """Of the pages of all sites that others can be compared with; the oldest are forgotten."""
@@ -19,7 +24,7 @@ class Memory:
 
     def __init__(self) -> None:
         self.traps = Traps()
-        self.snapshots = RecentSnapshots(MAX_SNAPSHOT_BYTES)
+        self.snapshots: Recent[int, PageSnapshot] = Recent(MAX_SNAPSHOT_BYTES, attrgetter("size"))
         self.first_and_last = Table(19)  # pages with a key of their URLs, or with a content
         self.links = Table(19)  # whether two pages have had a link
         self.content_of_place = Table(16)  # the only content of a path or value

@@ -2,36 +2,45 @@
 
 from __future__ import annotations
 
-from typing import Generic, TypeVar
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _K = TypeVar("_K")
 _V = TypeVar("_V")
 
 
 class Recent(Generic[_K, _V]):
-    """A mapping of the last entries: of the last half of `most` in any case.
+    """A mapping of the entries that were put last.
 
     Args:
-        most: entries that it has at most.
+        most: that their values weigh together.
+        weight: of a value.
     """
 
-    def __init__(self, most: int) -> None:
-        self._half = most // 2
-        self._new: dict[_K, _V] = {}
-        self._old: dict[_K, _V] = {}
+    def __init__(self, most: int, weight: Callable[[_V], int] = lambda _: 1) -> None:
+        self._most, self._weight = most, weight
+        self._weighs = 0
+        self._values = OrderedDict[_K, _V]()
 
     def get(self, key: _K) -> _V | None:
         """Value of a key; None if it is not known, or forgotten."""
-        value = self._new.get(key)
-        return self._old.get(key) if value is None else value
+        return self._values.get(key)
 
     def put(self, key: _K, value: _V) -> None:
         """Set the value of a key."""
-        if len(self._new) >= self._half:
-            self._old, self._new = self._new, {}
-        self._new[key] = value
+        before = self._values.pop(key, None)
+        if before is not None:
+            self._weighs -= self._weight(before)
+        self._values[key] = value
+        self._weighs += self._weight(value)
+        while self._weighs > self._most:
+            _, oldest = self._values.popitem(last=False)
+            self._weighs -= self._weight(oldest)
 
 
 class Table:

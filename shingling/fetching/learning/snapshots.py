@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 import zlib
 from array import array
-from collections import Counter, OrderedDict
+from collections import Counter
 from enum import Enum
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
@@ -66,34 +66,6 @@ class PageSnapshot(NamedTuple):
     def size(self) -> int:
         """Bytes that it takes in memory, about."""
         return _BYTES_OF_SNAPSHOT + len(self.sentences) + len(self.links)
-
-
-class RecentSnapshots:
-    """The snapshots that were put last.
-
-    Args:
-        most_bytes: that they take together.
-    """
-
-    def __init__(self, most_bytes: int) -> None:
-        self._most_bytes = most_bytes
-        self._bytes = 0
-        self._snapshots = OrderedDict[int, PageSnapshot]()
-
-    def get(self, key: int) -> PageSnapshot | None:
-        """Snapshot of a key; None if it is not known, or forgotten."""
-        return self._snapshots.get(key)
-
-    def put(self, key: int, snapshot: PageSnapshot) -> None:
-        """Set the snapshot of a key."""
-        before = self._snapshots.pop(key, None)
-        if before is not None:
-            self._bytes -= before.size
-        self._snapshots[key] = snapshot
-        self._bytes += snapshot.size
-        while self._bytes > self._most_bytes:
-            _, oldest = self._snapshots.popitem(last=False)
-            self._bytes -= oldest.size
 
 
 def take_snapshot(page: FetchedPage) -> PageSnapshot | None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import random
 import tracemalloc
 from dataclasses import replace
+from operator import attrgetter
 
 import pytest
 
 from shingling.fetching.learning import FetchedPage, RuleCounts, UrlLearner
-from shingling.fetching.learning.snapshots import PageSnapshot, RecentSnapshots
+from shingling.fetching.learning.recent import Recent
+from shingling.fetching.learning.snapshots import PageSnapshot
 from tests.fetching.learning.simulated import signature_of, text_of
 from tests.hostile.growth import calls
 
@@ -122,7 +124,7 @@ def test_a_site_counts_a_page_of_a_long_url_as_several() -> None:
 
 
 def test_the_newest_snapshots_are_kept() -> None:
-    snapshots = RecentSnapshots(10_000)
+    snapshots: Recent[int, PageSnapshot] = Recent(10_000, attrgetter("size"))
     for number in range(100):
         snapshot = PageSnapshot(number, b"s" * 500, b"l" * 100, 0, says_more=False)
         snapshots.put(number, snapshot)
