@@ -300,15 +300,15 @@ class Report:
             )
         for (original, there), number in self._same_line.most_common(1):
             if number >= _SERIES:
-                said = _said((self._says_there[original, there], there), "it")
+                difference = _said((self._says_there[original, there], there), "it")
                 self._log(
                     f"Dedup: {number} items dropped as near-duplicates of {original[:_MAX_URL]}"
-                    f" differ from it by words in the same line: {said}. If they are a"
+                    f" differ from it by words in the same line: {difference}. If they are a"
                     ' series and no copies: DEDUP_OWN_TEXT = "strict"',
                 )
         if self._changed:
-            said = self._fields_said(self._changed)
-            self._log(f"Dedup: items have changed in their fields alone: {said}")
+            fields = self._fields_said(self._changed)
+            self._log(f"Dedup: items have changed in their fields alone: {fields}")
         if self._fields_across:
             self._log(
                 "Dedup: items were dropped as duplicates of items on other sites, although these"

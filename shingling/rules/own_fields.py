@@ -206,14 +206,14 @@ def _is_title(name: str, *fields: OwnFields) -> bool:
     return any(name in own and own[name].is_title for own in fields)
 
 
-def encoded(said: str) -> bytes:
+def encoded(text: str) -> bytes:
     """Encode a string, whatever is in it."""
-    return said.encode("utf-8", "backslashreplace")
+    return text.encode("utf-8", "backslashreplace")
 
 
-def hashed(said: str) -> bytes:
+def hashed(text: str) -> bytes:
     """Hash of a value, which is never that of an unreadable one."""
-    made = hashlib.blake2b(encoded(said), digest_size=HASH_BYTES).digest()
+    made = hashlib.blake2b(encoded(text), digest_size=HASH_BYTES).digest()
     return made if made != UNREADABLE else b"\1" * HASH_BYTES
 
 

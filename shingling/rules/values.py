@@ -85,29 +85,33 @@ def own_fields(
     moment = Moment(now if began is None else began, now if arrived is None else arrived, now)
     reader = Reader([*urls], moment)
     digests: dict[str, Digest] = {}
-    rest: list[Said] = []
-    if title is not None and (said := reader.try_to_read(title[1])) is not None:
-        digests[short_name(title[0])] = _digest(said, is_title=True)
+    rest: list[Statement] = []
+    if title is not None and (statement := reader.try_to_read(title[1])) is not None:
+        digests[short_name(title[0])] = _digest(statement, is_title=True)
     for name, value in values:
-        if (said := reader.try_to_read(value)) is None:
+        if (statement := reader.try_to_read(value)) is None:
             continue
         if len(digests) < MAX_FIELDS:
-            digests[short_name(name)] = _digest(said)
-        elif said.text is not None:
-            rest.append(Said(f"{name}\0{said.text}", said.number and f"{name}\0{said.number}"))
+            digests[short_name(name)] = _digest(statement)
+        elif statement.text is not None:
+            rest.append(
+                Statement(
+                    f"{name}\0{statement.text}", statement.number and f"{name}\0{statement.number}"
+                )
+            )
         else:
-            rest.append(said)
+            rest.append(statement)
     if rest:
-        is_read = all(said.text is not None for said in rest)
+        is_read = all(statement.text is not None for statement in rest)
         digests[REST] = _digest((is_read and _joined(sorted(rest))) or _UNREAD)
     return OwnFields(digests, is_document=is_document)
 
 
-def _digest(said: Said, *, is_title: bool = False) -> Digest:
-    if said.text is None:
+def _digest(statement: Statement, *, is_title: bool = False) -> Digest:
+    if statement.text is None:
         return Digest(UNREADABLE, is_title=is_title)
-    number = hashed(said.number) if said.number else b""
-    return Digest(hashed(said.text), number, said.is_minute, is_title)
+    number = hashed(statement.number) if statement.number else b""
+    return Digest(hashed(statement.text), number, statement.is_minute, is_title)
 
 
 class Moment(NamedTuple):
@@ -130,7 +134,7 @@ class Moment(NamedTuple):
         return self.arrived - _CLOCK_SECONDS <= seconds <= self.now + _CLOCK_SECONDS
 
 
-class Said(NamedTuple):
+class Statement(NamedTuple):
     """A value as a string, equal for equal values, and its numbers; None could not be read."""
 
     text: str | None
@@ -138,7 +142,7 @@ class Said(NamedTuple):
     is_minute: bool = False
 
 
-_UNREAD = Said(None)
+_UNREAD = Statement(None)
 
 
 class _TooLargeError(Exception):
@@ -170,14 +174,14 @@ class Reader:
     def _numbers_of_urls(self) -> set[str]:
         return {number for url in self._urls for number in _DIGITS.findall(unquote(url[:_MAX_URL]))}
 
-    def try_to_read(self, value: Any) -> Said | None:
+    def try_to_read(self, value: Any) -> Statement | None:
         """Read a value, whatever it is; None says nothing."""
         try:
             return self._read(value)
         except Exception:  # too large, or of an odd class: in doubt it is data
             return _UNREAD
 
-    def _read(self, value: Any, depth: int = 0) -> Said | None:
+    def _read(self, value: Any, depth: int = 0) -> Statement | None:
         """Read a value.
 
         Raises:
@@ -192,14 +196,14 @@ class Reader:
         if isinstance(value, str):
             return self._string(value)
         if isinstance(value, bool):
-            return Said(str(value))
+            return Statement(str(value))
         if isinstance(value, (int, float)):
             return self._number(value)
         if isinstance(value, date):
             return self._date(value)
         if isinstance(value, (bytes, bytearray, memoryview)):
             self._spend(len(value))
-            return Said(hashlib.blake2b(value).hexdigest()) if len(value) else None
+            return Statement(hashlib.blake2b(value).hexdigest()) if len(value) else None
         if isinstance(value, (list, tuple)):
             return _joined(self._each(value, depth))
         if isinstance(value, (set, frozenset)):
@@ -210,73 +214,75 @@ class Reader:
 
         if ItemAdapter.is_item(value):
             return self._item(ItemAdapter(value), depth)
-        said = str(value)
-        if said == object.__repr__(value):
+        text = str(value)
+        if text == object.__repr__(value):
             raise TypeError
-        return self._string(said)
+        return self._string(text)
 
-    def _each(self, values: Iterable[Any], depth: int) -> Iterator[Said]:
+    def _each(self, values: Iterable[Any], depth: int) -> Iterator[Statement]:
         for value in values:
-            if (said := self._read(value, depth + 1)) is not None:
-                yield said
+            if (statement := self._read(value, depth + 1)) is not None:
+                yield statement
 
-    def _item(self, adapter: Mapping[Any, Any], depth: int) -> Said | None:
+    def _item(self, adapter: Mapping[Any, Any], depth: int) -> Statement | None:
         # Of an image, say: whether it was downloaded now, or before.
         without = {"status"} if adapter.keys() >= _MEDIA_RESULT else set()
         parts = []
         for name in adapter:
-            said = None if name in without else self._read(adapter[name], depth + 1)
-            if said is not None:
+            statement = None if name in without else self._read(adapter[name], depth + 1)
+            if statement is not None:
                 self._spend(len(str(name)))
-                number = said.number and f"{name}\2{said.number}"
-                parts.append(Said(f"{name}\2{said.text}", number))
+                number = statement.number and f"{name}\2{statement.number}"
+                parts.append(Statement(f"{name}\2{statement.text}", number))
         return _joined(sorted(parts))
 
-    def _string(self, value: str) -> Said | None:
+    def _string(self, value: str) -> Statement | None:
         self._spend(len(value))
-        said = " ".join(value.split()) if len(value) <= _MAX_SPACED else value
-        if not said or self._repeats_url(said):
+        text = " ".join(value.split()) if len(value) <= _MAX_SPACED else value
+        if not text or self._repeats_url(text):
             return None
-        time = self._time(said, _moments_in(said)) if len(said) <= _MAX_TIME else None
-        return time or Said(said, self._number_in(said))
+        time = self._time(text, _moments_in(text)) if len(text) <= _MAX_TIME else None
+        return time or Statement(text, self._number_in(text))
 
     def _spend(self, characters: int) -> None:
         self._characters -= characters
         if self._characters < 0:
             raise _TooLargeError
 
-    def _repeats_url(self, said: str) -> bool:
-        if len(said) > _MAX_URL or not self._urls or " " in said:
+    def _repeats_url(self, text: str) -> bool:
+        if len(text) > _MAX_URL or not self._urls or " " in text:
             return False
-        if said in self._urls or (len(said) in _HASHES and said.lower() in self._hashed_urls):
+        if text in self._urls or (len(text) in _HASHES and text.lower() in self._hashed_urls):
             return True
-        if "/" not in said:
+        if "/" not in text:
             return False
         try:
-            return _plain_url(urljoin(self._base, said)) in self._own_urls
+            return _plain_url(urljoin(self._base, text)) in self._own_urls
         except ValueError:
             return False
 
-    def _number(self, value: float) -> Said:
-        said = str(value)
-        return self._time(said, _moments_since_1970(value)) or Said(said, self._number_in(said))
+    def _number(self, value: float) -> Statement:
+        text = str(value)
+        return self._time(text, _moments_since_1970(value)) or Statement(
+            text, self._number_in(text)
+        )
 
-    def _number_in(self, said: str) -> str:
-        number = number_in(said)
+    def _number_in(self, text: str) -> str:
+        number = number_in(text)
         return "" if number in self._numbers_of_urls else number
 
-    def _date(self, value: date) -> Said:
+    def _date(self, value: date) -> Statement:
         """Read a date or a time, as Scrapy writes it in a feed."""
         if not isinstance(value, datetime):
-            return Said(value.isoformat())
-        said = value.strftime("%Y-%m-%d %H:%M:%S")
-        return self._time(said, [value]) or Said(said)
+            return Statement(value.isoformat())
+        text = value.strftime("%Y-%m-%d %H:%M:%S")
+        return self._time(text, [value]) or Statement(text)
 
-    def _time(self, said: str, moments: Iterable[datetime]) -> Said | None:
+    def _time(self, text: str, moments: Iterable[datetime]) -> Statement | None:
         """Read a time that was taken while the item was made; None if it was not.
 
         Args:
-            said: the time as a string.
+            text: the time as a string.
             moments: that it may mean; without a zone, one is local or UTC.
         """
         for moment in moments:
@@ -285,17 +291,19 @@ class Reader:
                 meant = (moment.replace(tzinfo=zone).timestamp() for zone in zones)
                 if any(map(self._moment.includes, meant)):
                     is_minute = not moment.second and not moment.microsecond
-                    return Said(said, is_minute=True) if is_minute else Said(TAKEN)
+                    return Statement(text, is_minute=True) if is_minute else Statement(TAKEN)
         return None
 
 
-def _joined(parts: Iterable[Said]) -> Said | None:
+def _joined(parts: Iterable[Statement]) -> Statement | None:
     """Join the values of a list or an item; None if there are none."""
-    saids = [*parts]
-    if not saids:
+    statements = [*parts]
+    if not statements:
         return None
-    numbers = (said.number for said in saids if said.number)
-    return Said("\1".join(said.text or "" for said in saids), "\1".join(numbers))
+    numbers = (statement.number for statement in statements if statement.number)
+    return Statement(
+        "\1".join(statement.text or "" for statement in statements), "\1".join(numbers)
+    )
 
 
 def _moments_since_1970(value: float) -> list[datetime]:
@@ -306,27 +314,27 @@ def _moments_since_1970(value: float) -> list[datetime]:
     return []
 
 
-def _moments_in(said: str) -> Iterator[datetime]:
+def _moments_in(text: str) -> Iterator[datetime]:
     """Read a string that may be a date with a time of day, or a time since 1970."""
-    if _is_plain_number(said):
-        yield from _moments_since_1970(float(said))
+    if _is_plain_number(text):
+        yield from _moments_since_1970(float(text))
         return
-    if sum(map(str.isdecimal, said)) < _FEWEST_OF_TIME or not (":" in said or "T" in said):
+    if sum(map(str.isdecimal, text)) < _FEWEST_OF_TIME or not (":" in text or "T" in text):
         return
     with suppress(ValueError):
-        yield datetime.fromisoformat(said)
+        yield datetime.fromisoformat(text)
         return
     from dateutil import parser  # a tenth of a second, which most crawls do not spend
 
     for day_first in (False, True):
         with suppress(Exception):  # whatever a string makes it raise
-            moment = parser.parse(said, default=_NO_DATE, dayfirst=day_first, tzinfos=_offset_alone)
+            moment = parser.parse(text, default=_NO_DATE, dayfirst=day_first, tzinfos=_offset_alone)
             if moment.year > _NO_DATE.year:
                 yield moment
 
 
-def _is_plain_number(said: str) -> bool:
-    return said.replace(".", "", 1).isdecimal()
+def _is_plain_number(text: str) -> bool:
+    return text.replace(".", "", 1).isdecimal()
 
 
 def _offset_alone(_name: str | None, offset: int | None) -> int | None:
@@ -335,32 +343,32 @@ def _offset_alone(_name: str | None, offset: int | None) -> int | None:
 
 
 @lru_cache(1024)
-def number_in(said: str) -> str:
+def number_in(text: str) -> str:
     """Read a string that is a number: a price, a phone, coordinates, with a currency or a unit.
 
     Returns:
         The number in one form: "49.9 €" for "from € 49,90". Empty if there is none, or a date.
     """
-    if len(said) > _MAX_NUMBER or not any(map(str.isdecimal, said)):
+    if len(text) > _MAX_NUMBER or not any(map(str.isdecimal, text)):
         return ""
     # With the sign of a currency it is a price, whatever words stand around it.
-    is_price = any(unicodedata.category(char) == "Sc" for char in said)
-    words = [] if is_price else [word.casefold() for word in _LETTERS.findall(said)]
+    is_price = any(unicodedata.category(char) == "Sc" for char in text)
+    words = [] if is_price else [word.casefold() for word in _LETTERS.findall(text)]
     units = [word for word in words if len(word) > 1]
     if len(units) > 1 or any(len(unit) > _MAX_UNIT or _MONTH.match(unit) for unit in units):
         return ""
-    if _DATE.fullmatch(said) or _CLOCK.search(said):
+    if _DATE.fullmatch(text) or _CLOCK.search(text):
         return ""
-    if _is_plain_number(said) and _moments_since_1970(float(said)):
+    if _is_plain_number(text) and _moments_since_1970(float(text)):
         return ""
     signs = sorted(
-        char for char in said if not (char.isalnum() or char.isspace() or char in _MARKS)
+        char for char in text if not (char.isalnum() or char.isspace() or char in _MARKS)
     )
-    numbers = [*map(_plain_number, _GROUPS.findall(said))]
+    numbers = [*map(_plain_number, _GROUPS.findall(text))]
     if len(numbers) > 1 and not (
-        words or signs or set(".,;") & {*said}
+        words or signs or set(".,;") & {*text}
     ):  # a phone, however its digits are grouped
-        return re.sub(r"\D", "", said)
+        return re.sub(r"\D", "", text)
     return " ".join([*numbers, *sorted(words), *signs])
 
 
