@@ -50,10 +50,13 @@ _PARAGRAPH_STEPS = (7, 0)  # after the first title: two more, and one
 _NAME_STEPS = (8, 9, 10)
 _FIRST_TITLES = (11, 12, 13, 14, 15)
 
+_SORTED_AS_LARGE = 8  # sorted blocks that take as much memory as one that was looked up
+_MAX_LOOKED_UP = 512  # blocks of a site, from one transaction to the next
 _MAX_BLOCKS_HELD = 4_000_000  # of all sites: 48 MB
 _MAX_ROWS = 64  # of a site, from which on they are merged
 _MAX_HOST = 253  # characters
 
+_STAMPS = "SELECT site, count(*), sum(id) FROM site_blocks WHERE site {} GROUP BY site"
 _IDS = "SELECT site, id FROM site_blocks WHERE site {}"
 _ROWS = "SELECT site, id, entries FROM site_blocks WHERE id {}"
 _INSERT = "INSERT INTO site_blocks (site, entries) VALUES {} RETURNING site, id"
@@ -74,24 +77,40 @@ class Site:
         self.rows: list[int] = []
         self.fresh: dict[int, int] = {}
         self.number = 0
-        # What is stored, sorted by block.
+        # What is stored, sorted by block; and what of it was learned last.
         self._blocks, self._titles = np.empty(0, np.uint64), np.empty(0, np.uint32)
-        self._looked_up: dict[int, int | None] = {}  # titles by block, None: not seen
+        self._unsorted: dict[int, int] = {}
+        # Titles by block, None: not seen. It has all that was learned last.
+        self._looked_up: dict[int, int | None] = {}
 
     @property
     def size(self) -> int:
         """Blocks that are held, for the memory that they take."""
-        return len(self._blocks) + _BLOCKS_A_SITE
+        looked_up = _SORTED_AS_LARGE * len(self._looked_up)
+        return len(self._blocks) + looked_up + _BLOCKS_A_SITE
+
+    @property
+    def stamp(self) -> tuple[int, int]:
+        """Number of its rows, and the sum of their ids: another one if others have written."""
+        return len(self.rows), sum(self.rows)
 
     def add_rows(self, rows: Mapping[int, bytes]) -> None:
         """Add what is stored in rows, given by their ids."""
+        self._sort()
         self._add(merge_entries(rows.values()))
         self.rows += rows
 
     def settle(self) -> None:
         """Take what was learned for stored: the transaction is committed."""
-        self._add(self.fresh)
-        self.fresh, self._looked_up = {}, {}
+        self._unsorted |= self.fresh
+        self.fresh = {}
+        if len(self._looked_up) > _MAX_LOOKED_UP:
+            self._sort()
+
+    def _sort(self) -> None:
+        """Sort in what was learned last, and forget what was looked up."""
+        self._add(self._unsorted)
+        self._unsorted, self._looked_up = {}, {}
 
     def _add(self, entries: Mapping[int, int]) -> None:
         """Add titles by block; a block that has another title is template then."""
@@ -147,9 +166,7 @@ class Site:
     def title(self, block: int) -> int | None:
         """Title that a block was seen under; None: it was not."""
         if block not in self._looked_up:
-            place = int(self._blocks.searchsorted(np.uint64(block)))
-            is_there = place < len(self._blocks) and self._blocks[place] == block
-            self._looked_up[block] = int(self._titles[place]) if is_there else None
+            self.look_up([block])
         return self._looked_up[block]
 
     def learn_chained(self, key: int, chain: Sequence[int], title: int) -> None:
@@ -230,16 +247,20 @@ class Templates:
 
     def read(self, names: Iterable[str]) -> None:
         """Read what is known of sites, unless it was read before."""
-        stored = {name: set[int]() for name in names if name not in self._sites}
+        missing = {*names}.difference(self._sites)
+        taken = {name: self.cache.take(name) for name in missing}
+        self._sites |= taken
+        stamps = dict.fromkeys(taken, (0, 0))
+        for name, number, total in select_in(self.connection, _STAMPS, taken):
+            stamps[name] = number, int(total)
+        stored = {name: set[int]() for name in taken if stamps[name] != taken[name].stamp}
         for name, row_id in select_in(self.connection, _IDS, stored):
             stored[name].add(row_id)
         unread: set[int] = set()
         for name, ids in stored.items():
-            site = self.cache.take(name)
-            if not ids.issuperset(site.rows):  # rows were merged, or removed
-                site = Site()
-            self._sites[name] = site
-            unread |= ids.difference(site.rows)
+            if not ids.issuperset(taken[name].rows):  # rows were merged, or removed
+                self._sites[name] = Site()
+            unread |= ids.difference(self._sites[name].rows)
         added = defaultdict[str, dict[int, bytes]](dict)
         for name, row_id, entries in sorted(select_in(self.connection, _ROWS, unread)):
             added[name][row_id] = entries

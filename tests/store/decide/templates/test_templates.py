@@ -12,6 +12,7 @@ from hypothesis import given, settings, strategies as st
 
 import shingling.store.templates
 from shingling import Page, Rules, Store
+from shingling.store.schema.tables import select_in
 from shingling.store.templates import TEMPLATE as TEMPLATE_TITLE, Site, pack_entries
 from tests.store.decide.templates.pages import (
     TEMPLATE,
@@ -37,7 +38,11 @@ from tests.support.pages import WORDS
 from tests.support.stores import both_databases, emptied, execute, rows_of, url_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
+    from typing import Any
+
+    from sqlalchemy import Connection
 
 PORT = "https://a.example:8080/"
 
@@ -297,6 +302,7 @@ def test_stores_that_write_in_turns_learn_what_one_learns(
 ) -> None:
     """Each reads only the rows that the others have added, until they are merged."""
     monkeypatch.setattr(shingling.store.templates, "_MAX_ROWS", 6)
+    monkeypatch.setattr(shingling.store.templates, "_MAX_LOOKED_UP", 50)
     random_ = random.Random(3)
     pages = []
     for at in range(60):
@@ -310,6 +316,29 @@ def test_stores_that_write_in_turns_learn_what_one_learns(
         expected = [one(alone, checked) for checked in pages]
     assert [(was, was.template) for was in turns] == [(is_, is_.template) for is_ in expected]
     assert {was.template for was in turns if was.template}
+
+
+def test_rows_of_a_site_are_listed_only_if_others_have_written(
+    store: Store, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed: list[str] = []
+
+    def listing(connection: Connection, statement: str, values: Iterable[Any]) -> Iterator[Any]:
+        wanted = [*values]
+        if statement == shingling.store.templates._IDS:
+            listed.extend(wanted)
+        return select_in(connection, statement, wanted)
+
+    monkeypatch.setattr(shingling.store.templates, "select_in", listing)
+    pages = short_pages(A, 5)
+    check(store, pages[:2])
+    check(store, pages[2:3])
+    assert listed == []
+    with Store.open(url_of(file)) as other:
+        check(other, pages[3:4])
+    assert listed == ["a.example"]
+    check(store, pages[4:])
+    assert listed == ["a.example"] * 2
 
 
 @given(
