@@ -18,7 +18,7 @@ from shingling.store.backends.base import MAX_PAGES_PER_KEY
 from shingling.store.model import IndexShape
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from sqlalchemy import Table
 
@@ -207,25 +207,28 @@ class Lookup:
         """Read what is stored under the probes of pages: the ids found."""
         self._make_keys(pages)
         probes = [key for page in pages for key in self._keys_of(page).probes]
-        found = self._bands.find(probes)
-        self._hold(found, self._by_band)
-        return {page_id for ids in found.values() for page_id in ids}
+        ids_by_key = self._bands.find(probes)
+        self._hold(ids_by_key, self._by_band)
+        return {page_id for ids in ids_by_key.values() for page_id in ids}
 
     def fetch_pieces(self, samples: Sequence[Sequence[int]]) -> set[int]:
         """Read what shares samples with texts: the ids of the likeliest."""
-        found = self._samples.find((key for own in samples for key in own), _SAMPLES_READ)
-        self._hold(found, self._by_sample)
+        ids_by_key = self._samples.find((key for own in samples for key in own), _SAMPLES_READ)
+        self._hold(ids_by_key, self._by_sample)
         return {page_id for own in samples for page_id in self.likely_wholes(own)[:_MAX_WHOLES]}
 
-    def _hold(self, found: Mapping[int, Iterable[int]], buckets: dict[int, set[int]]) -> None:
-        for key, ids in found.items():
+    def _hold(self, ids_by_key: Mapping[int, Iterable[int]], buckets: dict[int, set[int]]) -> None:
+        for key, ids in ids_by_key.items():
             self._placed.update(ids)
             buckets[key].update(ids)
 
     def place(self, page_id: int, page: Signed, sample: Sequence[int]) -> None:
         """Let pages of this batch find a page, before it is written."""
-        self._hold(dict.fromkeys(self._keys_of(page).stored, (page_id,)), self._by_band)
-        self._hold(dict.fromkeys(sample, (page_id,)), self._by_sample)
+        self._placed.add(page_id)
+        for key in self._keys_of(page).stored:
+            self._by_band[key].add(page_id)
+        for key in sample:
+            self._by_sample[key].add(page_id)
 
     def drop(self, page_id: int) -> None:
         """Let no page of this batch find a page any more."""
@@ -252,10 +255,11 @@ class Lookup:
         """Ids of the pages that may be like a page, of one key the oldest ones."""
         candidates: set[int] = set()
         for key in self._keys_of(page).probes:
-            if ids := self._by_band.get(key):
-                if len(ids) > MAX_PAGES_PER_KEY:
-                    self.full.add(key)
-                candidates.update(sorted(ids)[:MAX_PAGES_PER_KEY])
+            ids: Collection[int] = self._by_band.get(key, ())
+            if len(ids) > MAX_PAGES_PER_KEY:
+                self.full.add(key)
+                ids = sorted(ids)[:MAX_PAGES_PER_KEY]
+            candidates.update(ids)
         return candidates
 
     def likely_wholes(self, sample: Sequence[int]) -> list[int]:
