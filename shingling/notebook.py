@@ -49,15 +49,15 @@ class Listed(list[_T]):
     """A list that shows its first rows as a table.
 
     Args:
-        found: what is in it.
+        items: what is in it.
         columns: of the table.
         row: makes the cells of one.
     """
 
     def __init__(
-        self, found: Iterable[_T], columns: Sequence[str], row: Callable[[_T], Sequence[Any]]
+        self, items: Iterable[_T], columns: Sequence[str], row: Callable[[_T], Sequence[Any]]
     ) -> None:
-        super().__init__(found)
+        super().__init__(items)
         self._columns, self._row = columns, row
 
     def _repr_html_(self) -> str:
@@ -69,15 +69,15 @@ class Streamed(Iterator[_T]):
     """An iterator that shows the first rows as a table, without taking any.
 
     Args:
-        found: what it yields.
+        items: what it yields.
         first: reads so many of the first ones.
     """
 
-    def __init__(self, found: Iterator[_T], first: Callable[[int], Listed[_T]]) -> None:
-        self._found, self._first = found, first
+    def __init__(self, items: Iterator[_T], first: Callable[[int], Listed[_T]]) -> None:
+        self._items, self._first = items, first
 
     def __next__(self) -> _T:
-        return next(self._found)
+        return next(self._items)
 
     def _repr_html_(self) -> str:
         return self._first(ROWS_SHOWN + 1)._repr_html_()

@@ -19,15 +19,15 @@ class Proportion(NamedTuple):
     high: float
 
     @classmethod
-    def of(cls, found: int, number: int) -> Proportion:
-        """Compute the proportion of `found` in `number`; of nothing, nothing is known.
+    def of(cls, part: int, number: int) -> Proportion:
+        """Compute the proportion of `part` in `number`; of nothing, nothing is known.
 
         By Clopper and Pearson (1934).
         """
         if not number:
             return cls(0.0, 0.0, 1.0)
-        low, high = _lower_end(found, number), 1 - _lower_end(number - found, number)
-        return cls(found / number, low, high)
+        low, high = _lower_end(part, number), 1 - _lower_end(number - part, number)
+        return cls(part / number, low, high)
 
     def __str__(self) -> str:
         """Write the proportion with its interval; a dash if it is one of nothing."""
@@ -53,9 +53,9 @@ def number_needed(wrong: int, share: float) -> int:
     )
 
 
-def _lower_end(found: int, number: int, tail: float = _TAIL) -> float:
-    """Find the chance by which `found` of `number`, or more, are met with probability `tail`."""
-    if not found:
+def _lower_end(part: int, number: int, tail: float = _TAIL) -> float:
+    """Find the chance by which `part` of `number`, or more, are met with probability `tail`."""
+    if not part:
         return 0.0
     numbers = np.arange(number + 1)
     log_factorials = np.log(np.maximum(numbers, 1)).cumsum()
@@ -64,7 +64,7 @@ def _lower_end(found: int, number: int, tail: float = _TAIL) -> float:
     for _ in range(_HALVINGS):
         chance = (low + high) / 2
         logs = log_ways + numbers * np.log(chance) + numbers[::-1] * np.log1p(-chance)
-        if np.exp(logs[found:]).sum() < tail:
+        if np.exp(logs[part:]).sum() < tail:
             low = chance
         else:
             high = chance

@@ -103,12 +103,12 @@ def review_pairs(
 def reviews_of(connection: Connection, pairs: Iterable[tuple[str, str]]) -> list[Review | None]:
     """Review of each pair of URLs."""
     keys = [tuple(sorted(map(url_key, pair))) for pair in pairs]
-    found: dict[tuple[bytes, ...], Review | None] = {}
+    known: dict[tuple[bytes, ...], Review | None] = {}
     for part in chunked({key[0] for key in keys}):
         query = select(reviews).where(reviews.c.a_key.in_(part))
         for row in connection.execute(query).mappings():
-            found[row["a_key"], row["b_key"]] = _review(row)
-    return [found.get(key) for key in keys]
+            known[row["a_key"], row["b_key"]] = _review(row)
+    return [known.get(key) for key in keys]
 
 
 def apply_review(batch: Batch, a: str, b: str, same: bool | None) -> None:

@@ -210,7 +210,7 @@ def print_pages(pages: Iterable[StoredPage]) -> None:
 
 
 def print_found(
-    found: Sequence[_T],
+    items: Sequence[_T],
     options: CommandOptions,
     as_json: Callable[[_T], Any],
     show: Callable[[Sequence[_T]], object],
@@ -219,7 +219,7 @@ def print_found(
     """Print what was found, `--limit` of it at most, and say whether there is more.
 
     Args:
-        found: one more than the limit, if there is more.
+        items: one more than the limit, if there is more.
         options: of the command.
         as_json: converts one of it to values that JSON has.
         show: prints it for a person.
@@ -228,7 +228,7 @@ def print_found(
     Returns:
         The exit status.
     """
-    shown = found[: options.limit]
+    shown = items[: options.limit]
     if options.json:
         print_json([*map(as_json, shown)])
     elif options.csv:
@@ -237,13 +237,13 @@ def print_found(
         show(shown)
     else:
         print_lines(nothing)
-    print_more(found, options)
+    print_more(items, options)
     return FOUND if shown else NOT_FOUND
 
 
-def print_more(found: Sequence[object], options: CommandOptions) -> None:
-    """Say that there is more than `--limit` shows, if more was found."""
-    if options.limit is not None and len(found) > options.limit:
+def print_more(items: Sequence[object], options: CommandOptions) -> None:
+    """Say that there is more than `--limit` shows, if there is."""
+    if options.limit is not None and len(items) > options.limit:
         is_data = options.json or options.csv
         print_lines(f"… and more: --limit is {options.limit:,}", error=is_data)
 

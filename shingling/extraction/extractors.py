@@ -166,14 +166,14 @@ def find_extractor(name: str) -> Extractor:
         module, _, attribute = name.rpartition(".")
         return Extractor(name, _quick().parser, f"{module}:{attribute}")
     offered = metadata.entry_points(group=ENTRY_POINTS)
-    found = [entry_point for entry_point in offered if entry_point.name == name]
-    if not found:
+    matching = [entry_point for entry_point in offered if entry_point.name == name]
+    if not matching:
         known = ", ".join([*BUILT_IN, *sorted(offered.names - BUILT_IN.keys())])
         raise SettingsError(
             f"extractor {name!r} is not known: {known},"
             " or the import path of a function, as myproject.extractors.extract"
         )
-    extractors = {_from_entry_point(entry_point) for entry_point in found}
+    extractors = {_from_entry_point(entry_point) for entry_point in matching}
     if len(extractors) > 1:
         packages = sorted(extractor.distributions[0] for extractor in extractors)
         raise SettingsError(f"extractor {name!r} is offered by {' and '.join(packages)}")

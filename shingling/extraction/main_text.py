@@ -114,7 +114,7 @@ def extract_page(
         html = decode(html, encoding)
     # One reference to a control character would cost trafilatura the whole text.
     html = _CONTROL_REFERENCE.sub("", clean(html))
-    html = _NOSCRIPT.sub(lambda found: "" if found[1] else found[0], html)
+    html = _NOSCRIPT.sub(lambda match: "" if match[1] else match[0], html)
     check_markup(html)
     try:
         main = _main_text(html, url, parser or default_extractor().load_parser(), extractor)
@@ -220,8 +220,8 @@ def extract(
     chosen = find_extractor(extractor)
     function = chosen.load_function()
     try:
-        found = extract_page(html, url, parser=chosen.load_parser(), extractor=function).text
-        return found.replace(LINK_MARK, "")
+        text = extract_page(html, url, parser=chosen.load_parser(), extractor=function).text
+        return text.replace(LINK_MARK, "")
     except ExtractionError:
         return None
 

@@ -98,16 +98,16 @@ class TrafilaturaPage(ParsedPage):
         return value
 
     def _links(self) -> list[tuple[str | None, str]]:
-        found = self._tree.iterfind(".//link[@href]")
-        return [(link.get("rel"), link.get("href")) for link in found]
+        links = self._tree.iterfind(".//link[@href]")
+        return [(link.get("rel"), link.get("href")) for link in links]
 
     def _scripts(self) -> Iterator[tuple[str | None, str]]:
         for script in self._tree.iter("script"):
             yield script.get("type"), script.text or ""
 
     def _has_json_attribute(self) -> bool:
-        found = "boolean(//@*[starts-with(., '{\"') or starts-with(., '[{\"')])"
-        return bool(self._tree.xpath(found))
+        query = "boolean(//@*[starts-with(., '{\"') or starts-with(., '[{\"')])"
+        return bool(self._tree.xpath(query))
 
 
 class FastTrafilaturaPage(TrafilaturaPage):

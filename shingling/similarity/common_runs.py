@@ -61,8 +61,8 @@ def _followed(runs: Hashes, others: Hashes, words: int) -> Hashes:
     behind = others[words:]
     pairs = runs[: len(behind)] << np.uint64(32) | behind
     _, numbers = np.unique(pairs, return_inverse=True)
-    found: Hashes = numbers.astype(np.uint64)
-    return found
+    numbered: Hashes = numbers.astype(np.uint64)
+    return numbered
 
 
 def align(a: Sequence[str], b: Sequence[str]) -> Alignment | None:

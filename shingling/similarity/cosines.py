@@ -103,12 +103,12 @@ class Weighting:
         """Weights of a text's distinct features, which occur so often in it."""
         if self.name == "tf" or not len(hashes):
             return counts
-        found, documents = frequencies.of(hashes), frequencies.documents
+        in_documents, documents = frequencies.of(hashes), frequencies.documents
         if self.name == "smooth":
-            smooth: Floats = counts * (1 + np.log((1 + documents) / (1 + found)))
+            smooth: Floats = counts * (1 + np.log((1 + documents) / (1 + in_documents)))
             return smooth
         scale = counts.max() if self.name == "tf-idf-max" else 1
-        rarity: Floats = np.log(max(documents, 1) / np.clip(found, 1, max(documents, 1)))
+        rarity: Floats = np.log(max(documents, 1) / np.clip(in_documents, 1, max(documents, 1)))
         return counts / scale * rarity
 
 

@@ -122,8 +122,8 @@ class Idf:
 
 def table_entries(idf: Idf) -> tuple[Fingerprints, Floats]:
     """Hashes of the words of a table, sorted, and their weights: uint64[n], float64[n]."""
-    found = idf._entries
-    return found["hash"].astype(np.uint64), found["weight"] / _WEIGHT_UNIT
+    entries = idf._entries
+    return entries["hash"].astype(np.uint64), entries["weight"] / _WEIGHT_UNIT
 
 
 def word_weights(idf: Idf, hashes: Fingerprints) -> Integers:
@@ -147,9 +147,9 @@ def look_up(
     places = np.searchsorted(known, hashes)
     inside = places < len(known)
     inside[inside] = known[places[inside]] == hashes[inside]
-    found = np.full(len(hashes), missing, values.dtype)
-    found[inside] = values[places[inside]]
-    return found
+    looked_up = np.full(len(hashes), missing, values.dtype)
+    looked_up[inside] = values[places[inside]]
+    return looked_up
 
 
 def _weight(documents: int, count: int) -> int:

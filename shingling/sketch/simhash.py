@@ -145,13 +145,13 @@ def simhash_of_words(words: Sequence[str], hashes: Fingerprints, features: Simha
         32 or 64 bits as an int.
     """
     if features.keywords or features.idf:
-        found = simhash(*_weighted_words(hashes, features))
+        hashed = simhash(*_weighted_words(hashes, features))
     else:
         pieces = features._pieces
         if pieces.unit != "words":
             hashes = unit_hashes(words, pieces.unit)
-        found = simhash(_hashes_of_pieces(hashes, pieces))
-    return found & ((1 << features.bits) - 1)
+        hashed = simhash(_hashes_of_pieces(hashes, pieces))
+    return hashed & ((1 << features.bits) - 1)
 
 
 def _weighted_words(

@@ -79,17 +79,17 @@ class Chosen(NamedTuple):
                 of_site = true() if self.every else table.c.site == self.site
                 queries.append(select(table.c.site).where(of_site).distinct())
         with session.reading() as connection:
-            found = {site for query in queries for site in connection.scalars(query)}
+            sites = {site for query in queries for site in connection.scalars(query)}
             # Rules on URLs tell the ports of a host apart, and `m.example.com` has those of
             # `example.com`; pages do neither.
             with_rules = connection.scalars(select(url_rules.c.site).distinct())
             labels = "www", *HOST_LABELS
-            found |= {
+            sites |= {
                 site
                 for site in with_rules
-                if any(site_of(f"http://{label}.{site}") in found for label in labels)
+                if any(site_of(f"http://{label}.{site}") in sites for label in labels)
             }
-        return sorted(filter(None, found))
+        return sorted(filter(None, sites))
 
     def ids(self, session: Session) -> list[int]:
         """Find their ids, those of duplicates first."""
@@ -98,11 +98,11 @@ class Chosen(NamedTuple):
         conditions = self._conditions()
         conditions += [pages.c.url_key.in_(keys) for keys in chunked(map(key_of, self.urls))]
         query = select(pages.c.original_id.is_(None), pages.c.id)
-        found: set[tuple[bool, int]] = set()
+        ordered_ids: set[tuple[bool, int]] = set()
         with session.reading() as connection:
             for condition in conditions:
-                found.update(map(tuple, connection.execute(query.where(condition))))
-        return [page_id for _, page_id in sorted(found)]
+                ordered_ids.update(map(tuple, connection.execute(query.where(condition))))
+        return [page_id for _, page_id in sorted(ordered_ids)]
 
 
 def count_removed(session: Session, chosen: Chosen) -> dict[str, int]:

@@ -36,9 +36,9 @@ def id_of(values: dict[str, Any], names: Iterable[str]) -> str | None:
         value = values.get(name)
         if value is not None:
             is_plain = isinstance(value, str) or type(value) is int
-            found = safe_url(clean(str(value) if is_plain else _canonical_json(value)))
-            if found:
-                return found
+            url = safe_url(clean(str(value) if is_plain else _canonical_json(value)))
+            if url:
+                return url
     return None
 
 

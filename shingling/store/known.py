@@ -41,8 +41,8 @@ def pages_by_body(session: Session, keys: Collection[bytes]) -> dict[bytes, Page
         keys: as pages were stored with, `Page.body_key`.
     """
     with session.database.reading() as connection:
-        found = [_checked_page(row, session) for row in select_in(connection, _BY_BODY, keys)]
-    return {page.body_key: page for page in found if page is not None and page.body_key}
+        pages = [_checked_page(row, session) for row in select_in(connection, _BY_BODY, keys)]
+    return {page.body_key: page for page in pages if page is not None and page.body_key}
 
 
 def page_by_url(session: Session, url: str, scope: str = "") -> Page | None:
@@ -88,14 +88,14 @@ def signature_of(row: Row, scheme: Scheme) -> Signature:
 
 def read_texts(connection: Connection, ids: Iterable[int]) -> dict[int, PreparedText]:
     """Texts that are kept of pages; those that cannot be read are skipped."""
-    found: dict[int, PreparedText] = {}
+    texts: dict[int, PreparedText] = {}
     for page_id, raw in select_in(connection, _TEXTS, ids):
         text = unpacked(raw)
         if text is None:
             damage_of(connection).note(f"the text of page {page_id}")
         else:
-            found[page_id] = text
-    return found
+            texts[page_id] = text
+    return texts
 
 
 def read_text(connection: Connection, page_id: int) -> PreparedText | None:

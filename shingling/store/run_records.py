@@ -59,8 +59,8 @@ def list_runs(
     query = select(runs).order_by(runs.c.id.desc()).limit(limit)
     if before is not None:
         query = query.where(runs.c.id < before)
-    found = map(_record, connection.execute(query).mappings())
-    return [record for record in found if record is not None]
+    records = map(_record, connection.execute(query).mappings())
+    return [record for record in records if record is not None]
 
 
 def _record(row: RowMapping) -> RunRecord | None:

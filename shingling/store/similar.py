@@ -120,14 +120,14 @@ def sharing_most(
         ),
     )
     text = read_text(connection, page.id)
-    found = _matches(
+    matches = _matches(
         session,
         connection,
         [(-opposite, 0.0) for _, opposite in best],
         signature,
         None if text is None else text.text,
     )
-    most = max(found, key=lambda match: match.containment, default=None)
+    most = max(matches, key=lambda match: match.containment, default=None)
     return most if most is not None and most.containment >= _LEAST_SHARED else None
 
 
@@ -145,15 +145,15 @@ def within(
     halves, keys = session.index.keys_of, None
     if not isinstance(halves, Banding) and distance <= MAX_SIMHASH_DISTANCE:
         keys = _in_all_scopes(connection, halves.probes([signature.simhash], distance))
-    found: list[tuple[int, float, int]] = []
+    ranked: list[tuple[int, float, int]] = []
     for row, estimate in _looked_up(session, connection, signature, keys):
         if type(row.simhash) is int:
             apart = simhash_distance(signature.simhash, row.simhash % (1 << 64))
             if apart <= distance:
-                found.append((apart, -estimate, row.id))
-    found = sorted(found)[:limit]
-    nearest = [(page_id, -opposite) for _, opposite, page_id in found]
-    distances = {page_id: apart for apart, _, page_id in found}
+                ranked.append((apart, -estimate, row.id))
+    ranked = sorted(ranked)[:limit]
+    nearest = [(page_id, -opposite) for _, opposite, page_id in ranked]
+    distances = {page_id: apart for apart, _, page_id in ranked}
     matches = _matches(session, connection, nearest, signature, main_text)
     return [match._replace(distance=distances[match.page.id]) for match in matches]
 
@@ -161,8 +161,8 @@ def within(
 def _in_all_scopes(connection: Connection, keys: Integers) -> list[int] | None:
     """Salt the keys of a page with every scope of a store; None if they are too many."""
     scopes = connection.scalars(_SCOPES, {"most": _MAX_KEYS // keys.size + 1}).all()
-    found = salted(keys, scopes)
-    return None if found.size > _MAX_KEYS else found.ravel().tolist()
+    salted_keys = salted(keys, scopes)
+    return None if salted_keys.size > _MAX_KEYS else salted_keys.ravel().tolist()
 
 
 def _looked_up(

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 _MATCH_COLUMNS = ("URL", "title", "resemblance", "containment", "measured")
 
 
-def _matches(found: list[Match]) -> list[Match]:
+def _matches(matches: list[Match]) -> list[Match]:
     """Have matches show themselves as a table in a notebook."""
     from shingling.notebook import Listed  # a crawl does not need it
 
@@ -59,7 +59,7 @@ def _matches(found: list[Match]) -> list[Match]:
             match.measured,
         )
 
-    return Listed(found, _MATCH_COLUMNS, row)
+    return Listed(matches, _MATCH_COLUMNS, row)
 
 
 class Store:
@@ -303,8 +303,8 @@ class Store:
         """
         url = text.partition("#")[0]
         tried = [text], pasted_urls(text), pasted_urls(url)
-        found = next(filter(None, map(self._of_urls, tried)), [])
-        return [*map(self.with_own_text, found)]
+        stored = next(filter(None, map(self._of_urls, tried)), [])
+        return [*map(self.with_own_text, stored)]
 
     def _of_urls(self, urls: list[str]) -> list[StoredPage]:
         query = SHOWN.where(pages.c.url_key.in_(map(key_of, urls))).order_by(pages.c.id)
@@ -325,8 +325,8 @@ class Store:
             other for other in self._of_urls([page.compared_with]) if other.scope == page.scope
         )
         texts = [split.lines for other in (page, *others) if (split := self.split_text(other))]
-        found = own_passage(texts[0], texts[-1], 0, strict=True) if texts else None
-        return replace(page, own_text=found and found[:2])
+        passage = own_passage(texts[0], texts[-1], 0, strict=True) if texts else None
+        return replace(page, own_text=passage and passage[:2])
 
     def verdicts(self, page: StoredPage) -> list[dict[str, Any]]:
         """Read what the last runs that have met a page have said of it, the last one first.
@@ -355,10 +355,10 @@ class Store:
         return changed_fields(page.packed_fields, other.packed_fields)
 
     def _page(self, page: StoredPage | str) -> StoredPage:
-        found = self.find_pasted(page) if isinstance(page, str) else [page]
-        if not found:
+        stored = self.find_pasted(page) if isinstance(page, str) else [page]
+        if not stored:
             raise StoreError(f"{page} is not stored")
-        return found[0]
+        return stored[0]
 
     def text(self, page: StoredPage | str) -> str | None:
         """Read the main text of a stored page; None if texts are not kept.
@@ -405,10 +405,10 @@ class Store:
         page = self._page(page)
         with self._session.reading() as connection:
             query = select(pages).where(pages.c.id == page.id)
-            found = connection.execute(query).mappings().one_or_none()
-        if found is None:
+            values = connection.execute(query).mappings().one_or_none()
+        if values is None:
             raise StoreError(f"page {page.id} is no longer stored")
-        row = row_from(found, 0)
+        row = row_from(values, 0)
         if row is None:
             raise StoreError(f"page {page.id} cannot be read; run `scrapy dedup check`")
         return signature_of(row, self.scheme)

@@ -47,8 +47,8 @@ def safe_url(url: str) -> str:
     url = url.strip()
     if "@" in url:
         whole = url.translate(_REMOVED_BY_BROWSERS)
-        if found := _CREDENTIALS.match(whole):
-            url = (found[1] or "") + whole[found.end() :]
+        if match := _CREDENTIALS.match(whole):
+            url = (match[1] or "") + whole[match.end() :]
     url = bounded(_shortened(url))
     if not url.isprintable():
         url = "".join(char if char.isprintable() else quote(char, errors="replace") for char in url)
@@ -123,9 +123,9 @@ def _split_path(url: str) -> tuple[str, str]:
 
     `index.html` is no part of it. The last part is "" if there is none.
     """
-    found = _PATH.match(url)
-    assert found is not None  # it matches everything
-    *folders, last = ["", *filter(None, found[1].split("/"))]
+    match = _PATH.match(url)
+    assert match is not None  # it matches everything
+    *folders, last = ["", *filter(None, match[1].split("/"))]
     if _INDEX.fullmatch(last):
         *folders, last = folders
-    return "/".join(folders), last and last + found[2]
+    return "/".join(folders), last and last + match[2]

@@ -110,9 +110,9 @@ def count_verdicts(connection: Connection, run: int) -> None:
         connection.execute(text(f"DELETE FROM {table} WHERE {_OLD}"), values)  # noqa: S608 (ours)
 
 
-def verdict_counts(connection: Connection, found: Iterable[int]) -> dict[int, dict[str, int]]:
+def verdict_counts(connection: Connection, run_ids: Iterable[int]) -> dict[int, dict[str, int]]:
     """Numbers that `count_verdicts` has kept, by run; none of a run that has not ended."""
-    counts: dict[int, dict[str, int]] = {run: {} for run in found}
+    counts: dict[int, dict[str, int]] = {run: {} for run in run_ids}
     between = {"first": min(counts, default=0), "last": max(counts, default=0)}
     for run, name, number in sorted(connection.execute(_COUNTS, between)):
         counts.setdefault(run, {})[name] = number
@@ -121,5 +121,5 @@ def verdict_counts(connection: Connection, found: Iterable[int]) -> dict[int, di
 
 def said_of(connection: Connection, page_id: int) -> list[dict[str, Any]]:
     """Read what the runs that have met a page have said of it, the last one first."""
-    found = connection.execute(_SAID, {"page": page_id}).mappings()
-    return [{**row, "started": from_seconds(row["started"])} for row in found]
+    rows = connection.execute(_SAID, {"page": page_id}).mappings()
+    return [{**row, "started": from_seconds(row["started"])} for row in rows]

@@ -217,14 +217,14 @@ class Canonicaliser:
         parts = _SENTENCE_END.split(text) if self.sort_words == "sentence" else [text]
         stopped = self._stop_words(language)
         forms: dict[str, str] = {}
-        found: list[str] = []
+        all_forms: list[str] = []
         for part in parts:
             words = self._cut(part, language) if part else []
             new = {*words} - forms.keys()
             forms |= {word: self._form(word, language, stopped) for word in new}
             shown = [forms[word] for word in words]
-            found += shown if self.sort_words == "none" else sorted(shown)
-        return found
+            all_forms += shown if self.sort_words == "none" else sorted(shown)
+        return all_forms
 
     def _language_of(self, text: str) -> str:
         """Language of a text; "" if it is not named, and no option depends on it."""

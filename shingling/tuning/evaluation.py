@@ -33,23 +33,23 @@ def quality(decided: Flags, same: Flags) -> Quality:
         decided: whether each pair is decided to be the same.
         same: whether it is labelled so.
     """
-    found, taken, all_same = (int(flags.sum()) for flags in (decided & same, decided, same))
+    right, taken, all_same = (int(flags.sum()) for flags in (decided & same, decided, same))
     return Quality(
-        Proportion.of(found, taken),
-        Proportion.of(found, all_same),
-        2 * found / max(taken + all_same, 1),
+        Proportion.of(right, taken),
+        Proportion.of(right, all_same),
+        2 * right / max(taken + all_same, 1),
     )
 
 
 def curve(resemblances: Floats, same: Flags) -> Floats:
     """Compute precision, recall and F1 at each of `THRESHOLDS`: float64[3, 100]."""
     decided = resemblances >= THRESHOLDS[:, None]
-    found, taken, all_same = (decided & same).sum(axis=1), decided.sum(axis=1), same.sum()
+    right, taken, all_same = (decided & same).sum(axis=1), decided.sum(axis=1), same.sum()
     return np.stack(
         [
-            found / np.maximum(taken, 1),
-            found / np.maximum(all_same, 1),
-            2 * found / np.maximum(taken + all_same, 1),
+            right / np.maximum(taken, 1),
+            right / np.maximum(all_same, 1),
+            2 * right / np.maximum(taken + all_same, 1),
         ]
     )
 

@@ -291,10 +291,10 @@ def show_groups(session: Session, query: Fields) -> Values:
     """List of groups."""
     wanted = group_filter(query)
     with session.reading() as connection:
-        found = groups(
+        listed = groups(
             connection, wanted, query.get("after", ""), rows_asked(query), rows_skipped(query)
         )
-    return {**found._asdict(), "wanted": wanted}
+    return {**listed._asdict(), "wanted": wanted}
 
 
 def show_group(session: Session, query: Fields) -> Values:
@@ -318,10 +318,10 @@ def _pairs(session: Session, wanted: GroupFilter, query: Fields) -> Values:
     """Take some duplicates, where their list goes on, and the number of all."""
     limit, skip = rows_asked(query), rows_skipped(query)
     with session.reading() as connection:
-        found = members(connection, wanted, row_after(query), limit + 1, skip=skip)
+        matches = members(connection, wanted, row_after(query), limit + 1, skip=skip)
         total = connection.scalar(text(_COUNT.format(wanted.where)), wanted.bound)
-    following = found[limit - 1].page.id if len(found) > limit else None
-    return {"rows": found[:limit], "next": following, "total": total}
+    following = matches[limit - 1].page.id if len(matches) > limit else None
+    return {"rows": matches[:limit], "next": following, "total": total}
 
 
 def show_reviews(session: Session, query: Fields) -> Values:

@@ -145,9 +145,9 @@ def _over_time(connection: Connection) -> BarChart:
         begin, days = first // DAY, last // DAY - first // DAY + 1
         width = -(-days // MAX_PERIODS)
         values = {"begin": begin * DAY, "width": width * DAY}
-        found = {place: rest for place, *rest in connection.execute(text(_PERIODS), values)}
+        counts = {place: rest for place, *rest in connection.execute(text(_PERIODS), values)}
         for number in range(-(-days // width)):
-            stored, duplicates = found.get(number, (0, 0))
+            stored, duplicates = counts.get(number, (0, 0))
             label = _days(begin + number * width, width)
             rows.append((label, (stored - duplicates, duplicates)))
     return BarChart("Pages over time", "First stored", ("originals", "duplicates"), rows)

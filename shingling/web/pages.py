@@ -62,9 +62,9 @@ PAGE = (
 def find(session: Session, query: Fields) -> str:
     """Address of what a text stands for: the page of a URL, or the pages that have its words."""
     asked = needed_field(query, "q").strip()
-    found = Store(session).find_pasted(asked)
-    if found or "://" in asked:
-        return link("/page", {"url": found[0].url if found else asked})
+    pages = Store(session).find_pasted(asked)
+    if pages or "://" in asked:
+        return link("/page", {"url": pages[0].url if pages else asked})
     return link("/pages", {"words": asked})
 
 
@@ -73,16 +73,16 @@ def show_pages(session: Session, query: Fields) -> Values:
     wanted = {name: read_field(query, name, kind) for name, kind in _FIELDS.items()}
     after, limit = row_after(query), rows_asked(query)
     with session.reading() as connection:
-        found = list_pages(
+        listed = list_pages(
             connection,
             PageFilter(**wanted),  # type: ignore[typeddict-item]
             after,
             limit,
             rows_skipped(query),
         )
-    values = found._asdict()
-    if found.total < 0:  # it has taken too long: the list goes on before the row asked for
-        values |= {"total": 0, "start": rows_before(query) + found.total}
+    values = listed._asdict()
+    if listed.total < 0:  # it has taken too long: the list goes on before the row asked for
+        values |= {"total": 0, "start": rows_before(query) + listed.total}
     return values
 
 
@@ -123,26 +123,26 @@ def show_runs(session: Session, query: Fields) -> Values:
     """List of runs, the last one first, with the numbers of their pages."""
     limit = rows_asked(query)
     with session.reading() as connection:
-        found = list_runs(connection, limit + 1, row_after(query) or None)
-        rows = runs_as_rows(connection, found[:limit])
-    return {"rows": rows, "next": rows[-1]["id"] if len(found) > limit else None}
+        runs = list_runs(connection, limit + 1, row_after(query) or None)
+        rows = runs_as_rows(connection, runs[:limit])
+    return {"rows": rows, "next": rows[-1]["id"] if len(runs) > limit else None}
 
 
-def runs_as_rows(connection: Connection, found: Sequence[RunRecord]) -> list[dict[str, Any]]:
+def runs_as_rows(connection: Connection, runs: Sequence[RunRecord]) -> list[dict[str, Any]]:
     """Convert runs to data, each with the numbers of its pages."""
-    counts = verdict_counts(connection, [run.id for run in found])
-    return [{**run.as_dict(), "pages": counts[run.id]} for run in found]
+    counts = verdict_counts(connection, [run.id for run in runs])
+    return [{**run.as_dict(), "pages": counts[run.id]} for run in runs]
 
 
 def show_run(session: Session, query: Fields) -> Values:
     """One run: its pages by verdict and reason, and beside the run before."""
     number = read_field(query, "id", count) or 0
     with session.reading() as connection:
-        found = [run for run in list_runs(connection, 1, number + 1) if run.id == number]
-        if not found:
+        runs = [run for run in list_runs(connection, 1, number + 1) if run.id == number]
+        if not runs:
             raise RequestError(f"there is no run {number}", 404)
         return {
-            "run": found[0],
+            "run": runs[0],
             "pages": verdict_counts(connection, [number])[number],
             "before": previous_run(connection, number),
         }

@@ -68,12 +68,12 @@ def fields_of(raw: bytes) -> dict[str, str]:
         RequestError: it is not one that our pages make.
     """
     try:
-        found = parse_qsl(raw.decode("ascii"), errors="strict", max_num_fields=_MAX_FIELDS)
+        fields = parse_qsl(raw.decode("ascii"), errors="strict", max_num_fields=_MAX_FIELDS)
     except ValueError:
         raise RequestError("the address or form is not one that these pages make") from None
-    if any("\x00" in value for _, value in found):
+    if any("\x00" in value for _, value in fields):
         raise RequestError("a field has a character that no store can keep")
-    return {name: value for name, value in found if value.strip()}
+    return {name: value for name, value in fields if value.strip()}
 
 
 def needed_field(fields: Fields, name: str, problem: str = "") -> str:

@@ -23,13 +23,13 @@ SAVINGS = (
 def show_savings(session: Session, query: Fields, *, settings: DedupSettings) -> Values:
     """Show what is saved, and each rule with what is counted of its site."""
     read = next(hooks("read_savings", "savings"))
-    found = read(session, settings.of_rooms)
+    savings = read(session, settings.of_rooms)
     rows = [
         {"site": site, "requests": requests, "repeats": repeats, **asdict(rule)}
-        for site, requests, repeats, rules in found.sites
+        for site, requests, repeats, rules in savings.sites
         for rule in rules
     ]
-    shown = {**found._asdict(), "settings": found.settings, "why": found.why}
+    shown = {**savings._asdict(), "settings": savings.settings, "why": savings.why}
     return {**shown, **part_of(rows, query)}
 
 

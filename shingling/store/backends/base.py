@@ -135,8 +135,8 @@ class Postings(ABC):
     def find(self, keys: Iterable[int], most: int = MAX_PAGES_PER_KEY) -> dict[int, list[int]]:
         """Ids of the oldest pages under each key; of one more than `most` at most."""
         wanted = sorted(set(keys))
-        found = self._select(wanted, most + 1) if wanted else {}
-        return {key: sorted(ids)[: most + 1] for key, ids in found.items() if ids}
+        ids_by_key = self._select(wanted, most + 1) if wanted else {}
+        return {key: sorted(ids)[: most + 1] for key, ids in ids_by_key.items() if ids}
 
     @abstractmethod
     def _select(self, keys: Sequence[int], most: int) -> Mapping[int, Collection[int]]:

@@ -139,7 +139,7 @@ class PostgresDatabase(Database):
             StoreError: tables of something else have the names of the store's, or the database
                 cannot keep every text.
         """
-        ((encoding,),), found = self.read(
+        ((encoding,),), tables = self.read(
             lambda connection: (
                 fetch_rows(connection, "SHOW server_encoding"),
                 {*inspect(connection).get_table_names()},
@@ -152,10 +152,10 @@ class PostgresDatabase(Database):
                 f" by CREATE DATABASE dedup ENCODING '{_ENCODING}' TEMPLATE template0"
             )
         own = {*metadata.tables, "alembic_version"}
-        if not found & own:
+        if not tables & own:
             return False
-        if not {"alembic_version", "scheme", "pages"} <= found:
-            taken = ", ".join(sorted(found & own))
+        if not {"alembic_version", "scheme", "pages"} <= tables:
+            taken = ", ".join(sorted(tables & own))
             raise StoreError(
                 f"{self.where}: tables of something else are there ({taken}); give the store a"
                 " database of its own, or a schema: ?options=-csearch_path%3Ddedup"
@@ -262,12 +262,14 @@ class PostgresDatabase(Database):
 
 def _committed(last: int, noted: Iterable[Sequence[Any]]) -> Committed:
     """Pages that transactions after the last one have noted."""
-    found: dict[int, bytes] = dict(map(tuple, noted))
-    if not found:
+    ids_by_number: dict[int, bytes] = dict(map(tuple, noted))
+    if not ids_by_number:
         return Committed(last, [])
-    if min(found) > last + 1:  # some were removed
-        return Committed(max(found), None)
-    return Committed(max(found), np.frombuffer(b"".join(found.values()), "<i8").tolist())
+    if min(ids_by_number) > last + 1:  # some were removed
+        return Committed(max(ids_by_number), None)
+    return Committed(
+        max(ids_by_number), np.frombuffer(b"".join(ids_by_number.values()), "<i8").tolist()
+    )
 
 
 class PostgresPostings(Postings):
@@ -279,10 +281,10 @@ class PostgresPostings(Postings):
             f" LATERAL (SELECT page_id FROM {self._table} AS own WHERE own.key = wanted.key"
             " ORDER BY page_id LIMIT ?) AS found"
         )
-        found = defaultdict[int, list[int]](list)
+        ids = defaultdict[int, list[int]](list)
         for key, page_id in fetch_rows(self._connection, query, _array(np.array(keys)), most):
-            found[key].append(page_id)
-        return found
+            ids[key].append(page_id)
+        return ids
 
     def _change(self, gone: Integers, come: Integers) -> None:
         self._write(

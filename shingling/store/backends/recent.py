@@ -117,7 +117,7 @@ class Recent:
 
     def find(self, keys: Sequence[int], most: int) -> dict[int, list[int]]:
         """Find recent pages under sorted keys: the oldest of each key, or some more."""
-        wanted, found = np.array(keys, np.int64), dict[int, list[int]]()
+        wanted, ids = np.array(keys, np.int64), dict[int, list[int]]()
         for stored, pages in filter(np.size, self._parts):
             first = stored.searchsorted(wanted)
             for at in np.flatnonzero(stored[first.clip(max=len(stored) - 1)] == wanted).tolist():
@@ -126,8 +126,8 @@ class Recent:
                 enough = most + len(self.gone.get(keys[at], ()))
                 if len(own) > enough:
                     own = np.partition(own, enough - 1)[:enough]
-                found.setdefault(keys[at], []).extend(own.tolist())
-        return found
+                ids.setdefault(keys[at], []).extend(own.tolist())
+        return ids
 
 
 class SqlitePostings(Postings):
@@ -141,11 +141,11 @@ class SqlitePostings(Postings):
             f" ifnull((SELECT page_id FROM {self._table.name} WHERE key = wanted.value"
             " ORDER BY page_id LIMIT 1 OFFSET ?), 9223372036854775807)"
         )
-        found = defaultdict[int, list[int]](list)
+        ids = defaultdict[int, list[int]](list)
         listed = f"[{','.join(map(str, keys))}]"
         for key, page in fetch_rows(self._connection, query, listed, most - 1):
-            found[key].append(page)
-        return found
+            ids[key].append(page)
+        return ids
 
     def _change(self, gone: Integers, come: Integers) -> None:
         self._change_large(gone, come)
@@ -176,8 +176,8 @@ class RecentPostings(SqlitePostings):
     def _select(self, keys: Sequence[int], most: int) -> Mapping[int, Collection[int]]:
         recent, gone = self._recent.find(keys, most), self._recent.gone
         more = max((len(gone.get(key, ())) for key in keys), default=0) if gone else 0
-        for key, found in super()._select(keys, most + more).items():
-            recent.setdefault(key, []).extend(found)
+        for key, stored in super()._select(keys, most + more).items():
+            recent.setdefault(key, []).extend(stored)
         return {key: {*pages} - gone.get(key, set()) for key, pages in recent.items()}
 
     def _change(self, gone: Integers, come: Integers) -> None:

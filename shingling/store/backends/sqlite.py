@@ -265,10 +265,10 @@ def _text(raw: bytes) -> str:
 def _identity(file: str, *, with_time: bool = False) -> tuple[int, int, int] | None:
     """Device and number of a file, and when it was written; None if there is none."""
     try:
-        found = os.stat(file)  # noqa: PTH116 (some times a batch)
+        status = os.stat(file)  # noqa: PTH116 (some times a batch)
     except OSError:
         return None
-    return found.st_dev, found.st_ino, found.st_mtime_ns if with_time else 0
+    return status.st_dev, status.st_ino, status.st_mtime_ns if with_time else 0
 
 
 def retried(action: Callable[[], _T]) -> _T:

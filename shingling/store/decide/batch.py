@@ -142,16 +142,16 @@ class Batch:
             if signature.words >= min_words or title_key(page.title or "")
         }
         self.pages.load_texts(same)
-        found: set[int] = set()
+        ids: set[int] = set()
         if long_enough and self.rules.finds_near:
             keyed = [
                 Keyed(page.scope, signature.minima, signature.simhash)
                 for page, signature in long_enough
             ]
-            found = self.lookup.fetch(keyed)
+            ids = self.lookup.fetch(keyed)
             if self.rules.containment is not None:
-                found |= self.lookup.fetch_pieces([self.texts.sample(*text) for text in texts])
-        self.pages.load(found)
+                ids |= self.lookup.fetch_pieces([self.texts.sample(*text) for text in texts])
+        self.pages.load(ids)
         self.pages.load_referred()
         if self.templates is not None:
             sites = {site_of(page.url) for page, _ in signed}

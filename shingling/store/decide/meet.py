@@ -107,5 +107,5 @@ def _learn(page: PageState, batch: Batch) -> None:
 
 
 def _nearest(row: Row, others: Sequence[Row]) -> list[Row]:
-    found = nearest(row.minima, [other.minima for other in others], _COPY, _MAX_COPIES)
-    return [others[at] for at, _ in found]
+    closest = nearest(row.minima, [other.minima for other in others], _COPY, _MAX_COPIES)
+    return [others[at] for at, _ in closest]

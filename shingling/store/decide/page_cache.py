@@ -88,9 +88,9 @@ class PageCache:
     def _read(self, column: str, values: Iterable[Any]) -> None:
         self._take(select_in(self._connection, f"{self._select}{column} {{}}", values))
 
-    def _take(self, found: Iterable[Sequence[Any]]) -> None:
+    def _take(self, rows: Iterable[Sequence[Any]]) -> None:
         """Hold rows as they were read, unless they are here already."""
-        for values in found:
+        for values in rows:
             if values[_ID] not in self.rows:
                 row = row_of(values, self._fewest_words)
                 if row is None:
@@ -117,8 +117,8 @@ class PageCache:
     def with_url(self, key: bytes) -> list[Row]:
         """Rows of a URL, one a scope, which are read if need be."""
         self.load_urls([key])
-        found = (row for row in self._by_url.values() if row.url_key == key)
-        return sorted(found, key=attrgetter("scope"))
+        rows = (row for row in self._by_url.values() if row.url_key == key)
+        return sorted(rows, key=attrgetter("scope"))
 
     def of_text(self, text_hash: bytes) -> list[Row]:
         """Rows that have a text, oldest first."""
@@ -137,8 +137,8 @@ class PageCache:
             self._take(select_in(self._connection, query, [original.id]))
             if newest < _ALL or self._database.alone:  # nobody else adds to it meanwhile
                 self._members_read[original.id] = newest
-        found = sorted(self._by_original.get(original.id, ()))[-newest:]
-        return [row for row in map(self.rows.__getitem__, found) if row.is_member_of(original)]
+        ids = sorted(self._by_original.get(original.id, ()))[-newest:]
+        return [row for row in map(self.rows.__getitem__, ids) if row.is_member_of(original)]
 
     def original(self, row: Row) -> Row:
         """Original of the row's group; the row itself if that cannot be read."""

@@ -143,5 +143,5 @@ class Pair:
 
 
 def _is_in_folders(number: str, row: Row) -> bool:
-    found = _NUMBER.findall(folders_of(row.url).casefold())
-    return number.casefold() in (part.lstrip("0") for part in found)
+    numbers = _NUMBER.findall(folders_of(row.url).casefold())
+    return number.casefold() in (part.lstrip("0") for part in numbers)

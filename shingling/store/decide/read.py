@@ -239,8 +239,8 @@ def _with_originals(rows: Iterable[Row], row: Row, batch: Batch) -> list[tuple[R
 def _candidates(ids: Iterable[int], page: PageState, batch: Batch) -> list[Candidate]:
     rows = filter(None, map(batch.pages.rows.get, ids))
     originals = [other for other in rows if other.is_original]
-    found = _with_originals(originals, page.row, batch)
-    return [_candidate(original, page, batch) for original, _ in found]
+    pairs = _with_originals(originals, page.row, batch)
+    return [_candidate(original, page, batch) for original, _ in pairs]
 
 
 def _candidate(original: Row, page: PageState, batch: Batch) -> Candidate:

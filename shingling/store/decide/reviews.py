@@ -63,9 +63,9 @@ class Reviews:
         if not self._are_there:
             return []
         self.read({row.url_key})
-        found = (
+        rows = (
             self._pages.of_url(row.scope, key)
             for key, is_same in self._read[row.url_key].items()
             if is_same is same
         )
-        return sorted((other for other in found if other is not None), key=lambda page: page.id)
+        return sorted((other for other in rows if other is not None), key=lambda page: page.id)

@@ -78,8 +78,8 @@ class Texts:
     def load(self, ids: Iterable[int]) -> None:
         """Read the texts of pages together, as far as they are not here."""
         missing = {*ids} - self._kept.keys() - self.new.keys()
-        found = read_texts(self.connection, missing)
-        self._kept.update((page_id, found.get(page_id)) for page_id in missing)
+        texts = read_texts(self.connection, missing)
+        self._kept.update((page_id, texts.get(page_id)) for page_id in missing)
 
     def of(self, row: Row) -> PreparedText | None:
         """Text of a page, or None if it is not kept."""
