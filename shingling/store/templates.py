@@ -242,10 +242,10 @@ class Templates:
     def site(self, name: str) -> Site:
         """Template of a site; one with an impossible name has none."""
         if name not in self._sites:
-            self.read([name])
+            self.read_sites([name])
         return self._sites[name]
 
-    def read(self, names: Iterable[str]) -> None:
+    def read_sites(self, names: Iterable[str]) -> None:
         """Read what is known of sites, unless it was read before."""
         missing = {*names}.difference(self._sites)
         taken = {name: self.cache.take(name) for name in missing}

@@ -88,7 +88,7 @@ class Batch:
         urls = [(page.scope, url_key(page.url)) for page, _ in batch]
         keys = {key for _, key in urls}
         self.pages.load_urls(keys)
-        self.reviews.read(keys)
+        self.reviews.read_of_urls(keys)
         # What has not changed meets nobody; a URL that comes twice may change in between.
         times = Counter(urls)
         moving = [
@@ -112,7 +112,7 @@ class Batch:
 
     def read_again_for(self, rows: Sequence[Row]) -> None:
         """Read all rows that stored pages, which are in no group, can meet."""
-        self.reviews.read({row.url_key for row in rows})
+        self.reviews.read_of_urls({row.url_key for row in rows})
         is_sampled = self.rules.containment is not None
         if is_sampled or (self.rules.templates and self.templates is not None):
             self.texts.load([row.id for row in rows])
@@ -155,7 +155,7 @@ class Batch:
         self.pages.load_referred()
         if self.templates is not None:
             sites = {site_of(page.url) for page, _ in signed}
-            self.templates.read(sites | {row.site for row in self.pages.rows.values()})
+            self.templates.read_sites(sites | {row.site for row in self.pages.rows.values()})
 
     def insert(self, page: Page, signature: Signature) -> Row:
         """Make a row of a page that has none, or in the place of one that cannot be read."""

@@ -37,7 +37,7 @@ class Reviews:
     def _are_there(self) -> bool:
         return bool(fetch_rows(self._connection, _ANY))
 
-    def read(self, keys: Collection[bytes]) -> None:
+    def read_of_urls(self, keys: Collection[bytes]) -> None:
         """Read the reviews of URLs, and the pages that they compare them with.
 
         Raises:
@@ -62,7 +62,7 @@ class Reviews:
         """Pages of the row's scope that are the same, or different, by a review; oldest first."""
         if not self._are_there:
             return []
-        self.read({row.url_key})
+        self.read_of_urls({row.url_key})
         rows = (
             self._pages.of_url(row.scope, key)
             for key, is_same in self._read[row.url_key].items()
