@@ -220,26 +220,22 @@ static int put_text(const Py_UCS4 *codes, Py_ssize_t length, const uint32_t *tab
                     uint8_t **folded_end, uint8_t **words_end)
 {
     uint8_t *folded = *folded_end, *words = *words_end;
-    uint8_t *const first_word = words;
-    uint32_t before = MARK; /* class of the last code point that is not a mark */
     int in_word = 0, after_blank = 1;
+    int after_single = 0; /* the last code point that is not a mark is a word by itself */
     for (Py_ssize_t at = 0; at < length; at++) {
         uint32_t code = codes[at];
         uint32_t entry = table[code], class = CLASS(entry);
         if (is_folded ? CODE(entry) != code || class == IGNORABLE : (entry & NEEDS_CONTEXT) != 0)
             return 0;
-        if (code < 0x80) {
+        if (code < 0x80 && !after_single) {
             /* Without branches: where words end cannot be foreseen. */
             int is_letter = class == LETTER, is_blank = CODE(entry) == ' ';
             *folded = (uint8_t)CODE(entry);
             folded += !(is_blank & after_blank);
             after_blank = is_blank;
-            *words = ' ';
-            words += is_letter & (!in_word | (before == SINGLE)) & (words != first_word);
-            *words = (uint8_t)CODE(entry);
-            words += is_letter;
+            *words = is_letter ? (uint8_t)CODE(entry) : ' ';
+            words += is_letter | in_word;
             in_word = is_letter;
-            before = class;
             continue;
         }
         if (class == IGNORABLE)
@@ -250,22 +246,18 @@ static int put_text(const Py_UCS4 *codes, Py_ssize_t length, const uint32_t *tab
         else if (!after_blank)
             *folded++ = ' ';
         after_blank = CODE(entry) == ' ';
-        if (class == SEPARATOR) {
-            in_word = 0;
-            before = SEPARATOR;
-            continue;
-        }
-        int boundary = class == SINGLE || (class == LETTER && before == SINGLE);
-        if ((!in_word || boundary) && words != first_word)
+        int is_single = class == SINGLE;
+        if (in_word && (class == SEPARATOR || is_single || (class == LETTER && after_single)))
             *words++ = ' ';
-        in_word = 1;
+        in_word = class != SEPARATOR;
         if (class != MARK)
-            before = class;
-        while (start < folded)
-            *words++ = *start++;
+            after_single = is_single;
+        if (in_word)
+            while (start < folded)
+                *words++ = *start++;
     }
     *folded_end = folded - (after_blank && folded != *folded_end);
-    *words_end = words;
+    *words_end = words - (!in_word && words != *words_end);
     return 1;
 }
 
