@@ -198,12 +198,13 @@ def _properties() -> CharClasses:
 
 def clean(text: str) -> str:
     """Remove NUL from a text, and replace lone surrogates by question marks."""
-    text = text.replace("\0", "")
     try:
-        text.encode()
+        raw = text.encode()
     except UnicodeEncodeError:
-        return text.encode("utf-8", "replace").decode()
-    return text
+        raw = text.encode("utf-8", "replace")
+        text = raw.decode()
+    # Among bytes NUL is found at once; among characters of two bytes each, each one is looked at.
+    return text.replace("\0", "") if b"\0" in raw else text
 
 
 def plain_line(text: str) -> str:
