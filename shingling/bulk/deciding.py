@@ -5,7 +5,6 @@ Each row is decided as `Store.check` would decide it after all rows before it.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from shingling.bulk.signed_rows import SignedRows
     from shingling.similarity.measures import Overlap
 
-_FINGERPRINTS_BYTES = 1 << 26  # remembered
+_FINGERPRINTS_BYTES = 1 << 26  # known at once, besides those of one row
 _HIGH_HALF = np.uint64(0xFFFFFFFF << 32)  # of a key
 
 
@@ -195,8 +194,8 @@ class _Comparison:
     long_enough: Flags
     simhashes: Hashes
     report: Callable[[float], None]
-    _recent: OrderedDict[int, Fingerprints] = field(default_factory=OrderedDict)
-    _recent_bytes: int = 0
+    _known: dict[int, Fingerprints] = field(default_factory=dict)
+    _known_bytes: int = 0
 
     def find(self, queries: Flags, removed: Flags, limit: int) -> tuple[Pairs, Flags]:
         """Find the pairs of rows with those before them, as `Find` says."""
@@ -263,12 +262,11 @@ class _Comparison:
         return self.signed.text(int(self.order[row]))
 
     def _fingerprints(self, row: int) -> Fingerprints:
-        known = self._recent.get(row)
-        if known is not None:
-            self._recent.move_to_end(row)
-            return known
-        made = self._recent[row] = fingerprint_set(self._text(row), self.options.scheme)
-        self._recent_bytes += made.nbytes
-        while self._recent_bytes > _FINGERPRINTS_BYTES and len(self._recent) > 1:
-            self._recent_bytes -= self._recent.popitem(last=False)[1].nbytes
-        return made
+        known = self._known.get(row)
+        if known is None:
+            if self._known_bytes > _FINGERPRINTS_BYTES:
+                self._known.clear()
+                self._known_bytes = 0
+            known = self._known[row] = fingerprint_set(self._text(row), self.options.scheme)
+            self._known_bytes += known.nbytes
+        return known

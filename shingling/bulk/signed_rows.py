@@ -279,9 +279,9 @@ class SignedRows:
             picked[part] = file[rows[part]]
         return picked
 
-    def lines(self, records: Records) -> Iterator[bytes]:
+    def lines(self, records: Records | bytes) -> Iterator[bytes]:
         """Yield the rows of records as lines of JSON."""
-        for source, offset, length in records[["source", "offset", "length"]].tolist():
+        for _, _, _, _, source, _, offset, length, *_ in _PACKED_ROW.iter_unpack(bytes(records)):
             file = self._sources[source].file
             if file is None or offset & IN_LINES:
                 yield self._read("lines", offset & ~IN_LINES, length)
@@ -296,13 +296,12 @@ class SignedRows:
         """
         size = ROW_RECORD.itemsize
         record = self._read("rows", row * size, size)
-        records = np.frombuffer(record, ROW_RECORD)
-        [line] = self.lines(records)
+        [line] = self.lines(record)
         with suppress(ValueError, AttributeError):
             text = self.text_of(row, json.loads(line))
             if text is not None:
                 return text
-        name, number = self.position(records[0])
+        name, number = self.position(np.frombuffer(record, ROW_RECORD)[0])
         raise BulkError(f"{name}, line {number:,}: the file has changed since it was signed")
 
     def text_of(self, row: int, values: dict[str, Any]) -> str | None:
@@ -331,7 +330,7 @@ class SignedRows:
         file = self._open_files.get(name)
         if file is None:
             if len(self._open_files) >= _MAX_OPEN_FILES:
-                self._open_files.pop(next(iter(self._open_files))).close()
+                self.close()
             file = self._open_files[name] = (self._folder / name).open("rb")  # see `close`
         file.seek(start)
         return file.read(length)
