@@ -122,7 +122,7 @@ def deduplicate(
 
     if out is None:
         in_lines = replace(options, output="jsonl")
-        return kept_values(inputs, lambda source, folder: run([source], folder, in_lines))
+        return kept_values(inputs, in_lines, lambda source, folder: run([source], folder, in_lines))
     names = [inputs] if isinstance(inputs, str | Path) else inputs
     return run(sources_of(map(str, names), options), Path(out), options)
 

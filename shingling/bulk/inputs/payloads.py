@@ -73,25 +73,15 @@ class FileLines(NamedTuple):
                     return
 
 
-class StreamedLines(NamedTuple):
-    """Lines of JSON out of a stream; a text says what is wrong with a line."""
-
-    lines: Sequence[bytes | str]
-
-    def rows(self) -> Iterator[RawRow]:
-        """Yield the lines."""
-        for number, line in enumerate(self.lines, start=1):
-            yield RawRow(number, line if isinstance(line, str) else json_object(line))
-
-
 class Values(NamedTuple):
-    """Rows of CSV, each with its line; a text says what is wrong with a row."""
+    """Rows out of a stream, each with its line: as JSON or as fields; a text says what is wrong."""
 
-    values: Sequence[tuple[int, dict[str, Any] | str]]
+    values: Sequence[tuple[int, bytes | dict[str, Any] | str]]
 
     def rows(self) -> Iterator[RawRow]:
         """Yield the rows."""
-        return starmap(RawRow, self.values)
+        for line, values in self.values:
+            yield RawRow(line, json_object(values) if isinstance(values, bytes) else values)
 
 
 class ArrowRows(NamedTuple):
@@ -133,7 +123,7 @@ class Pages(NamedTuple):
             yield RawRow(number, {"url": page.url, **values}, page=fetched)
 
 
-Payload: TypeAlias = FileLines | StreamedLines | Values | ArrowRows | Pages
+Payload: TypeAlias = FileLines | Values | ArrowRows | Pages
 """A part of an input; `rows` yields its rows and empty lines."""
 
 

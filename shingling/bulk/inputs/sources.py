@@ -15,7 +15,6 @@ from shingling.bulk.inputs.payloads import (
     FileLines,
     Pages,
     Payload,
-    StreamedLines,
     Values,
 )
 from shingling.errors import BulkError, require
@@ -118,6 +117,23 @@ def sources_of(inputs: Iterable[str], options: Options) -> list[Source]:
     return sources
 
 
+def source_of_lines(name: str, read: Callable[[], Iterable[bytes]], options: Options) -> Source:
+    """Input of rows that are in no file.
+
+    Args:
+        name: as it is shown in messages.
+        read: gives the rows, as lines of JSON.
+        options: with the largest row.
+    """
+
+    def parts() -> _Parts:
+        most = options.max_bytes
+        lines = ((line if len(line) <= most else too_long(most), len(line)) for line in read())
+        return ((part, 0) for part in _lines(lines))
+
+    return Source(name, parts)
+
+
 def _source(name: str, options: Options) -> Source:
     if name == "-":
         form = options.format or "jsonl"
@@ -125,8 +141,7 @@ def _source(name: str, options: Options) -> Source:
             raise BulkError(f"standard input is read as jsonl or csv, not as {form}")
         return Source("-", lambda: _stream(sys.stdin.buffer, form, options))
     if name.startswith(MONGO_SCHEMES):
-        shown, documents = mongo_lines(name, options.query)
-        return Source(shown, lambda: _documents(documents(), options))
+        return source_of_lines(*mongo_lines(name, options.query), options)
     if "://" in name and not Path(name).exists():
         raise BulkError("of URLs, only those of MongoDB are read; give other rows by a pipe, to -")
     path = Path(name)
@@ -198,13 +213,7 @@ def _stream(raw: IO[bytes], form: str, options: Options) -> _Parts:
 
 
 def _lines(lines: Items) -> Iterator[Payload]:
-    return map(StreamedLines, _collected(lines, _MAX_PART_ROWS))
-
-
-def _documents(documents: Iterator[bytes], options: Options) -> _Parts:
-    most = options.max_bytes
-    lines = ((line if len(line) <= most else too_long(most), len(line)) for line in documents)
-    return ((part, 0) for part in _lines(lines))
+    return (Values([*enumerate(part, start=1)]) for part in _collected(lines, _MAX_PART_ROWS))
 
 
 def _csv(file: IO[bytes], options: Options) -> Iterator[Payload]:
