@@ -88,7 +88,7 @@ def test_a_run_goes_on_from_every_phase(
         if not stop_at:
             raise StopError
 
-    rules = Rules(method=method, simhash_distance=7)
+    rules = Rules(method=method, simhash_distance=3)
     options = Options(rules, workers=0)
     for _ in range(2):  # the second one stops later
         with pytest.raises(StopError):

@@ -27,19 +27,20 @@ CHARACTERS = Scheme(
 
 
 @pytest.mark.parametrize(
-    "rules",
+    ("rules", "scheme"),
     [
-        Rules(),
-        Rules(threshold=0.3, min_words=5),
-        Rules(method="megashingle"),
-        Rules(method="minhash+simhash", simhash_distance=7),
-        Rules(method="exact"),
-        Rules(method="simhash", simhash_distance=0),
-        Rules(method="simhash", simhash_distance=5, min_words=12),
+        (Rules(), Scheme()),
+        (Rules(threshold=0.3, min_words=5), Scheme()),
+        (Rules(method="megashingle"), Scheme()),
+        (Rules(method="minhash+simhash", simhash_distance=7), Scheme()),
+        (Rules(method="exact"), Scheme()),
+        (Rules(method="simhash", simhash_distance=0), Scheme()),
+        (Rules(method="simhash", simhash_distance=5, min_words=12), Scheme()),
+        (Rules(), CHARACTERS),
+        (Rules(method="simhash", simhash_distance=5, min_words=12), CHARACTERS),
     ],
-    ids=lambda rules: f"{rules.method} {rules.threshold}",
+    ids=lambda value: value.method if isinstance(value, Rules) else value.unit,
 )
-@pytest.mark.parametrize("scheme", [Scheme(), CHARACTERS], ids=["words", "characters"])
 def test_every_method_decides_as_the_store_does(
     rules: Rules, scheme: Scheme, tmp_path: Path
 ) -> None:
@@ -115,7 +116,7 @@ def test_keys_of_many_rows_decide_as_the_store_does(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("low_limits", "bits", "distance"),
-    [((1, 100, 128), 64, 3), ((2, 7, 3), 32, 3), ((2, 1000, 2), 32, 6), ((1, 10, 1), 64, 3)],
+    [((1, 100, 128), 64, 3), ((2, 7, 3), 32, 3), ((2, 1000, 2), 32, 4), ((1, 10, 1), 64, 3)],
     indirect=["low_limits"],
 )
 @pytest.mark.usefixtures("low_limits")
