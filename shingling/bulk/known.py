@@ -12,8 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError
 
 from shingling.admin.signed_pages import exported_header, exported_pages, is_export, stored_pages
 from shingling.bulk.inputs.sources import Source, sources_of
@@ -34,6 +32,7 @@ if TYPE_CHECKING:
 
 _ROWS_AT_ONCE = 2048
 _NO_TEXTS = "rows cannot be compared with a store that keeps no texts"
+_URLS_OF_STORES = ("sqlite:", "sqlite+", "postgresql:", "postgresql+")  # begin with this
 _SQLITE = b"SQLite format 3\0"
 _STATES = {status: state for state, status in STATUSES.items()}
 
@@ -108,16 +107,9 @@ def known_rows(against: str | Path | None, options: Options) -> KnownRows:
             return _stored(f"sqlite:///{path}", options)
         if is_export(str(path)):
             return _exported(str(path), options)
-    elif _is_store_url(str(against)):
+    elif str(against).startswith(_URLS_OF_STORES):
         return _stored(str(against), options)
     return KnownRows(sources_of([str(against)], options))
-
-
-def _is_store_url(against: str) -> bool:
-    try:
-        return make_url(against).get_backend_name() in ("sqlite", "postgresql")
-    except ArgumentError:
-        return False
 
 
 def _stored(url: str, options: Options) -> KnownRows:
