@@ -73,6 +73,10 @@ def test_all_options_are_for_values_too(tmp_path: Path, kept: list[str]) -> None
     assert [row for row in left if len((row["text"] or "").split()) > 19] == []
     options = Options(workers=0, output="parquet", keep="newest", order_field="time")
     assert {row["id"] for row in deduplicate(ROWS, options=options)} != {*kept}
+    large = [{**ROWS[0], "other": "x" * 5000}] * 2
+    rows = [*large, {"text": "another text"}]
+    assert deduplicate(rows, options=Options(workers=0)) == rows[1:]
+    assert deduplicate(rows, options=Options(workers=0, max_bytes=5000)) == rows
 
 
 @pytest.mark.parametrize(
