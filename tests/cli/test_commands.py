@@ -81,6 +81,8 @@ def test_pages_are_listed_by_title_run_and_change_and_as_csv(dedup: Any, url: st
     assert urls("--run", "2", "--status", "changed") == ["https://a.example/1"]
     assert urls("--run", "2", "--change", "came") == ["=1", "https://b.example/5"]
     assert len(urls("--run", "2", "--change", "went")) == 3
+    years = ("--since", "2005-01-01T00:00", "--until", "2009-01-01")
+    assert urls(*years) == ["https://b.example/3"]
     assert urls("--until", "2001-09-10") == []
     assert urls("--until", "2008-01-20") == ["https://www.b.example/2", "https://b.example/3"]
     assert "--change is of a run" in dedup("list", "--change", "came").err
@@ -127,21 +129,6 @@ def test_similar_takes_a_url_a_file_or_standard_input(dedup: Any, tmp_path: Path
     assert len(by_file) == 3, "a file is not one of the stored pages"
     by_input = dedup("similar", "-", "--limit", "1", "--json", stdin=TEXT.encode()).json()
     assert [page["url"] for page in by_input] == ["https://a.example/1"]
-
-
-@pytest.mark.parametrize(
-    ("options", "paths"),
-    [
-        ([], ["1", "2", "3", "4"]),
-        (["--site", "b.example"], ["2", "3", "4"]),
-        (["--since", "2005-01-01T00:00"], ["3", "4"]),
-        (["--since", "2004-11-09", "--status", "exact"], ["3"]),
-        (["--limit", "2"], ["1", "2"]),
-    ],
-)
-def test_list_filters(dedup: Any, options: list[str], paths: list[str]) -> None:
-    pages = dedup("list", *options, "--json").json()
-    assert [page["url"][-1] for page in pages] == paths
 
 
 def test_forget_asks_and_promotes_the_oldest_duplicate(dedup: Any) -> None:

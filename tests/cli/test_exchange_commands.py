@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import resource
@@ -12,12 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
 
 from shingling import Page, Rules, Scheme, Store, sign
-from shingling.admin.files import records_in, write_records
-from shingling.admin.records import NO_VALUES, Record
-from shingling.files.lines import json_lines
+from shingling.admin.records import NO_VALUES
 from tests.support.pages import article
 
 if TYPE_CHECKING:
@@ -76,50 +72,6 @@ def test_a_store_moves_without_loss(
     assert everything(dedup, target) == everything(dedup, source)
     one, two = (dedup("status", "--store", url, "--json").json() for url in (source, target))
     assert {name for name in one if one[name] != two[name]} <= {"url", "bytes"}
-
-
-# What is none, ends a cell, escapes one, or is something else to a spreadsheet.
-odd = st.sampled_from(["", "\\", "\\N", "\\\\N", '"', '""', "=1", "\r", "\n", "a,b", " ", "None"])
-odd |= st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=8)
-share = st.floats(0, 1)
-pages = st.fixed_dictionaries(
-    {
-        "url": odd.filter(bool),
-        "text": st.none() | odd.map(lambda one: one + "\0"),
-        **dict.fromkeys(("site", "scope"), odd),
-        **dict.fromkeys(("title", "language", "source", "reason"), st.none() | odd),
-        **dict.fromkeys(("rules_id", "last_run", "run"), st.none() | st.integers(1, 2**53)),
-        **dict.fromkeys(("first_seen", "last_seen"), st.integers(-62135596800, 253402300799)),
-        **dict.fromkeys(("containment", "resemblance"), st.none() | share),
-        "words": st.integers(1, 2**31 - 1),
-        "fields": st.none() | st.binary(min_size=17, max_size=17),
-        "text_hash": st.binary(min_size=16, max_size=16),
-        "simhash": st.integers(0, 2**64 - 1),
-        "minima": st.binary(min_size=336, max_size=336),
-        **{name: st.sampled_from(["new", "near"]) for name in ("status", "last_verdict")},
-        **dict.fromkeys(("original_id", "compared_id"), st.none() | st.integers(1, 2**53)),
-        "original": st.none() | odd,
-        "id": st.integers(1, 2**53),
-    }
-)
-runs = st.fixed_dictionaries(
-    {"id": st.just(3), "spider": odd, "settings": st.dictionaries(odd, odd)}
-)
-
-
-@given(runs, st.lists(pages, max_size=4))
-@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
-def test_a_file_gives_back_what_was_written(
-    run: dict[str, Any], pages: list[dict[str, Any]]
-) -> None:
-    ordered = ({name: page[name] for name in NO_VALUES} for page in pages)
-    records = [Record("run", run), *(Record("page", page) for page in ordered)]
-    records.append(Record("end", {"pages": len(pages)}))
-    file = io.BytesIO()
-    write_records(records, file)
-    file.seek(0)
-    found = records_in(json_lines(io.BufferedReader(file)))
-    assert [record._replace(where="") for record in found] == records
 
 
 def test_pages_for_a_used_store_are_decided_again(dedup: Any, source: str, target: str) -> None:
