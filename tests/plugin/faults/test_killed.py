@@ -15,7 +15,6 @@ from tests.support.crawls import Crawling, stats
 from tests.support.installed import ROOT
 from tests.support.invariants import is_whole
 from tests.support.pages import article, html
-from tests.support.processes import so_within
 from tests.support.stores import rows_of
 
 if TYPE_CHECKING:
@@ -65,16 +64,8 @@ def make_gate(tmp_path: Path) -> Iterator[Callable[[], Gate]]:
 def let_until_stored(
     crawling: Crawling, gate: Gate, stored: Callable[[], bool], pages: int
 ) -> None:
-    """Let pages through until enough are stored.
-
-    One that is extracted is stored after those before it, which may still wait at the gate: then
-    another one is let through.
-    """
+    """Let pages through, and wait until enough are stored."""
     gate.let(pages)
-    for _ in range(5):
-        if so_within(5, lambda: stored() or crawling.process.poll() is not None):
-            break
-        gate.let(1)
     crawling.wait_for(stored)
 
 
@@ -91,7 +82,7 @@ def archive(folder: Path, store: Path, *arguments: str, gate: Gate | None = None
         ROOT,
         *("-a", f"path={pages}", "-a", "base=https://pages.example/"),
         *("-O", str(folder / "items.jsonl")),
-        *("-s", f"DEDUP_STORE_URL=sqlite:///{store}", "-s", "DEDUP_WORKERS=2"),
+        *("-s", f"DEDUP_STORE_URL=sqlite:///{store}", "-s", "DEDUP_WORKERS=1"),
         *("-s", f"DEDUP_EXTRACTOR={extractor}", *arguments),
         command=("-m", "scrapy", "crawl", "archive"),
         logs=folder,
