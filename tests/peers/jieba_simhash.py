@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 import jieba
 from jieba import analyse
 
-from shingling import Canonicaliser, Scheme, SimhashFeatures, sign
+from shingling import Canonicaliser, Scheme, SimhashFeatures
+from shingling.sketch import sign_words
 from shingling.sketch.idf import Idf
 
 if TYPE_CHECKING:
@@ -81,7 +82,8 @@ def theirs(text: str) -> int:
 def ours(texts: list[str]) -> list[int]:
     """SimHashes here of as many words, weighed by a table of the same texts."""
     chinese = Canonicaliser(language="zh", chinese="jieba")
-    table = Idf.learn(map(chinese.words, texts))
-    features = SimhashFeatures(features="words", keywords=_KEYWORDS, idf=table)
+    words = [*map(chinese.words, texts)]
+    features = SimhashFeatures(features="words", keywords=_KEYWORDS, idf=Idf.learn(words))
     scheme = Scheme(canonical=chinese, simhash=features)
-    return [sign(text, scheme).simhash for text in texts]
+    pairs = zip(words, texts, strict=True)
+    return [sign_words(of_text, scheme, text).simhash for of_text, text in pairs]
