@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 STORES = {"news": fill_with_news, "runs": fill_with_runs, "editions": fill_with_editions}
 MOST = 400  # pages that are looked at
 ALIKE = 3  # addresses that differ in a value alone: so many are as good as all
+ALIKE_LISTS = 12  # and so many lists, of which only the rows are counted
 
 
 def pages_of(served: Served) -> Iterator[tuple[str, str]]:
@@ -86,10 +87,12 @@ def test_every_number_leads_to_exactly_what_it_counts(
             *("/overview", "/threshold", "/audit", "/savings", "/pairs", "/copies"),
         }
         assert len(numbers) >= 10
-        kinds_in_parts = Counter[str]()
+        kinds_of_lists = Counter[str]()
         for link, printed in numbers.items():
+            kinds_of_lists[kind_of(link)] += 1
+            if kinds_of_lists[kind_of(link)] > ALIKE_LISTS:
+                continue
             rows = rows_of(served, link)
             assert printed == {rows}, link
-            kinds_in_parts[kind_of(link)] += 1
-            if kinds_in_parts[kind_of(link)] <= ALIKE:
+            if kinds_of_lists[kind_of(link)] <= ALIKE:
                 assert rows_of_parts(served, link) == [rows, rows], link
