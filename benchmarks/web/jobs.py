@@ -88,10 +88,10 @@ class Hands:
         link = self.tab.locator(f"a[href*='{ending}']").first.get_attribute("href")
         return self.tab.request.get(f"{self.address}{link}").text()
 
-    def sql(self, query: str) -> Any:
+    def sql(self, query: str, *values: float) -> Any:
         """Ask the store."""
         with closing(sqlite3.connect(self.store)) as database:
-            return database.execute(query).fetchall()
+            return database.execute(query, values).fetchall()
 
 
 def why_is_this_url_dropped(hands: Hands) -> bool:
@@ -219,15 +219,16 @@ def drag_the_threshold(hands: Hands) -> bool:
     hands.tab.mouse.up()
     hands.clicks += 1
     threshold = hands.tab.locator("#threshold").input_value()
-    below = f"SELECT count(*) FROM pages WHERE status = 'near' AND resemblance < {threshold}"  # noqa: S608
-    number = f"{hands.sql(below)[0][0]:,}"
+    count = (
+        "SELECT count(*) FROM pages WHERE status = 'near' AND resemblance >= ? AND resemblance < ?"
+    )
+    number = f"{hands.sql(count, 0, float(threshold))[0][0]:,}"
     is_right = f"At {threshold}, {number} of" in hands.tab.locator("#slid").inner_text()
     hands.click("a:has(.target)")
     low, high = (
         float(hands.tab.url.partition(f"{name}=")[2].split("&")[0]) for name in ("low", "below")
     )
-    between = f"status = 'near' AND resemblance >= {low} AND resemblance < {high}"
-    (number_of_pairs,) = hands.sql(f"SELECT count(*) FROM pages WHERE {between}")[0]  # noqa: S608
+    (number_of_pairs,) = hands.sql(count, low, high)[0]
     return (
         is_right and f"{number_of_pairs:,}" in hands.tab.locator("main > p >> nth=1").inner_text()
     )

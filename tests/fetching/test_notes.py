@@ -171,7 +171,7 @@ async def test_a_job_that_goes_on_makes_what_it_has_skipped_by_rules_that_act_no
     before.skipped.pause()
     assert before.crawler.stats.get_value("dedup/fetch/not_kept") == 1
     after = made(taught(X), **job)
-    after.crawler.spider.state = pickle.loads(pickle.dumps(before.crawler.spider.state))  # noqa: S301
+    after.crawler.spider.state = pickle.loads(pickle.dumps(before.crawler.spider.state))  # noqa: S301 (our own)
     after.skipped.resume()
     assert len(after.skipped) == 3
     after.skipped.make_owed(SITE)

@@ -196,7 +196,7 @@ def test_redirects_are_told_from_those_that_came_with_foreign_metadata() -> None
 
 def test_the_exception_can_be_pickled_and_names_rule_and_page() -> None:
     error = RepeatedPage(URL, "https://example.org/a", ("drop-parameter sid",), 0.004)
-    again = pickle.loads(pickle.dumps(error))  # noqa: S301
+    again = pickle.loads(pickle.dumps(error))  # noqa: S301 (our own)
     assert str(again) == str(error)
     assert (again.url, again.page, again.rules, again.risk) == (URL, error.page, error.rules, 0.004)
     assert "https://example.org/a by: drop-parameter sid (0.40%)" in str(again)

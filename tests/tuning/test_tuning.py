@@ -167,7 +167,7 @@ def test_document_frequencies_are_learned_from_the_originals_of_a_store(
     assert [own.name for own in tmp_path.iterdir() if own.suffix == ".part"] == []
 
     written: dict[str, Any] = {}
-    exec(line, {}, written)  # noqa: S102
+    exec(line, {}, written)  # noqa: S102 (what a user pastes)
     simhash = written["DEDUP_SCHEME"]["simhash"]
     given = {"documents": idf.documents, "table": idf.table}
     Scheme.from_dict({"simhash": {**simhash, "idf": given}})
