@@ -18,7 +18,6 @@ from __future__ import annotations
 import json
 import shutil
 import struct
-from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import IO, TYPE_CHECKING, Any
@@ -27,6 +26,7 @@ import numpy as np
 
 from shingling.bulk.rows import compared_text
 from shingling.errors import BulkError
+from shingling.files.lines import json_object
 from shingling.sketch import FUNCTIONS, Banding
 
 if TYPE_CHECKING:
@@ -297,10 +297,10 @@ class SignedRows:
         size = ROW_RECORD.itemsize
         record = self._read("rows", row * size, size)
         [line] = self.lines(record)
-        with suppress(ValueError, AttributeError):
-            text = self.text_of(row, json.loads(line))
-            if text is not None:
-                return text
+        values = json_object(line)
+        text = self.text_of(row, values) if isinstance(values, dict) else None
+        if text is not None:
+            return text
         name, number = self.position(np.frombuffer(record, ROW_RECORD)[0])
         raise BulkError(f"{name}, line {number:,}: the file has changed since it was signed")
 

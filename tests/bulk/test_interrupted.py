@@ -135,6 +135,17 @@ def test_standard_input_is_read_again(tmp_path: Path, monkeypatch: pytest.Monkey
     assert deduplicate(["-"], tmp_path / "out", Options(workers=0)).total == 50
 
 
+def test_a_file_that_changes_meanwhile_ends_the_run(tmp_path: Path) -> None:
+    file = write_lines(tmp_path / "rows.jsonl", ROWS)
+
+    def progress(step: Any) -> None:
+        if step.phase == "deciding":
+            file.write_bytes(b"\xff" * file.stat().st_size)
+
+    with pytest.raises(BulkError, match=r"rows.jsonl, line \d+: the file has changed since"):
+        deduplicate([str(file)], tmp_path / "out", Options(workers=0), progress=progress)
+
+
 def test_two_runs_do_not_write_to_one_folder(tmp_path: Path) -> None:
     file = write_lines(tmp_path / "rows.jsonl", ROWS)
 
