@@ -45,10 +45,9 @@ class PairEvidence:
         self._pages = pages
         self._volatile = volatile
         self._together = together
-        # Sets of changes by which two pages differed when none of the set was trusted: any of them
-        # may be to blame, so this did not count. As long as none is trusted, pages that are the
-        # same by the set do not count either, or only those would that speak for it. Sets are only
-        # added.
+        # Sets of suspects by which two pages differed: any of them may be to blame, so this did not
+        # count. As long as they are the suspects, pages that are the same do not count either, or
+        # only those would that speak for them. Sets are only added.
         self._suspect_sets = set[frozenset[Change]]()
 
     def count_same(
@@ -64,7 +63,7 @@ class PairEvidence:
         Returns:
             The changes for which it is counted now.
         """
-        if self._not_trusted(self._risks(pair)) in self._suspect_sets:
+        if self._suspects(self._risks(pair)) in self._suspect_sets:
             return set()
         earlier = self._pages.parts(pair.number)
         content = self._volatile.content(pair.snapshot)
@@ -89,22 +88,16 @@ class PairEvidence:
     def count_other(self, pair: Pair, counted: Collection[Change] = ()) -> None:
         """Count the later page of a pair, which is another one, against the changes to blame.
 
-        It does not count if several changes are not trusted, or say that there are mirrors: then
-        nobody knows which one is to blame.
+        It does not count if there are several suspects: then nobody knows which one is to blame.
 
         Args:
             pair: both pages.
             counted: changes for which the later page was counted, with another pair.
         """
         risks = self._risks(pair)
-        doubtful = [
-            change
-            for change, risk in risks.items()
-            if is_of_mirrors(change) or risk > self._rules.max_risk
-        ]
-        if len(doubtful) > 1:
-            suspects = self._not_trusted(risks)
-            if len(suspects) > 1 and len(self._suspect_sets) < _MAX_SUSPECT_SETS:
+        suspects = self._suspects(risks)
+        if len(suspects) > 1:
+            if len(self._suspect_sets) < _MAX_SUSPECT_SETS:
                 self._suspect_sets.add(suspects)
             return
         blame = _split_blame(risks)
@@ -129,12 +122,18 @@ class PairEvidence:
             for change in pair.changes
         }
 
-    def _not_trusted(self, risks: dict[Change, float]) -> frozenset[Change]:
-        """Find the changes whose risk is too large; one for all parameters that come together."""
+    def _suspects(self, risks: dict[Change, float]) -> frozenset[Change]:
+        """Find the changes that are not trusted, and beside them those that say there are mirrors.
+
+        Parameters that come together are one. If all changes are trusted, none is suspect: one of
+        them is wrong in any case.
+        """
+        if max(risks.values()) <= self._rules.max_risk:
+            return frozenset()
         return frozenset(
             next(self._together.around([change]), change)
             for change, risk in risks.items()
-            if risk > self._rules.max_risk
+            if risk > self._rules.max_risk or is_of_mirrors(change)
         )
 
     def _contradict(
@@ -150,7 +149,7 @@ class PairEvidence:
 
 
 def _split_blame(risks: dict[Change, float]) -> dict[Change, float]:
-    """Split the blame for a lost page among the riskiest changes; mirrors bear it alone.
+    """Split the blame for a lost page among the riskiest changes; if there are, among mirrors.
 
     Args:
         risks: of the changes that may have lost it.
@@ -158,10 +157,8 @@ def _split_blame(risks: dict[Change, float]) -> dict[Change, float]:
     Returns:
         The probability of each change that it has lost the page.
     """
-    riskiest = max(risks, key=lambda change: (is_of_mirrors(change), risks[change]))
-    if is_of_mirrors(riskiest):
-        return {riskiest: 1.0}
-    least = risks[riskiest] / _BLAMED_ALONE
+    risks = {change: risk for change, risk in risks.items() if is_of_mirrors(change)} or risks
+    least = max(risks.values()) / _BLAMED_ALONE
     suspects = {change: risk for change, risk in risks.items() if risk >= least}
-    total = sum(suspects.values()) or 1.0
+    total = sum(suspects.values())
     return {change: risk / total for change, risk in suspects.items()}

@@ -110,6 +110,27 @@ def test_a_release_that_differs_in_one_page_of_25_is_no_copy(
     assert len(done.contents) == 1 + 300 + 12
 
 
+def test_a_page_that_differs_between_two_releases_stops_what_makes_both_equal_to_a_third() -> None:
+    learner = UrlLearner(explore_share=0.0)
+    learner.load_rules(
+        "site.example",
+        [
+            RuleCounts("site.example", f"exchange-segment {release} stable", "/stable", 90)
+            for release in ("v1.0", "v1.1")
+        ],
+    )
+
+    def note(release: str, number: int, words: str) -> None:
+        learner.note_page(page_of(f"{HOST}/{release}/guide/{number}", text_of(f"{number} {words}")))
+
+    note("v1.1", 1, "guide")
+    assert learner.decide_request(f"{HOST}/v1.0/guide/1"), "both are taken for stable"
+    note("v1.0", 1, "guide of 1.0")
+    note("v1.1", 2, "guide")
+    assert learner.decide_request(f"{HOST}/v1.0/guide/2") is None
+    assert learner.decide_request(f"{HOST}/stable/guide/2") is None, "1.1 may be wrong as well"
+
+
 @pytest.mark.parametrize(
     ("thread", "post"),
     [
