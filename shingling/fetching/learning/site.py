@@ -240,9 +240,9 @@ class SiteUrls:
             An earlier page, and all changes between both URLs; none if they are not known yet.
         """
         reduced = self.rules.reduce(parts).parts
-        changes_by_key: dict[int, Change | None] = {
-            hash(form): None for form in (reduced, reduced._replace(query=()))
-        }
+        changes_by_key: dict[int, list[Change | None]] = {}
+        for form in (reduced, reduced._replace(query=())):
+            changes_by_key[hash(form)] = [None]
         # Which segments may be exchanged or dropped, and which parameters come together, no URL
         # tells by itself: other pairs have.
         by_others = [
@@ -250,18 +250,19 @@ class SiteUrls:
         ]
         by_others += self._together.changes(map(name_of, reduced.query))
         for change, changed in changes_of(reduced, by_others).items():
-            changes_by_key[self.rules.reduce(changed).key] = change
-        for key, one_more in changes_by_key.items():
+            changes_by_key.setdefault(self.rules.reduce(changed).key, []).append(change)
+        for key, changes in changes_by_key.items():
             earlier_pages = self.pages.first_and_last(key, number)
-            if one_more is None:
-                yield from ((earlier, ()) for earlier in earlier_pages)
-            elif one_more.kind != ONE_PAGE or self.pages.has_one_content(
-                (one_more.what, one_more.other), self.pages.contents[number]
-            ):
-                own = self.rules.reduce(parts, (one_more,))
-                for earlier in earlier_pages:
-                    steps = self._steps_between(own, earlier, (one_more,))
-                    yield earlier, tuple(step.change for step in steps)
+            for one_more in changes:
+                if one_more is None:
+                    yield from ((earlier, ()) for earlier in earlier_pages)
+                elif one_more.kind != ONE_PAGE or self.pages.has_one_content(
+                    (one_more.what, one_more.other), self.pages.contents[number]
+                ):
+                    own = self.rules.reduce(parts, (one_more,))
+                    for earlier in earlier_pages:
+                        steps = self._steps_between(own, earlier, (one_more,))
+                        yield earlier, tuple(step.change for step in steps)
 
     def _counts_as_other(self, pair: Pair) -> bool:
         """Whether a doubtful pair counts as two pages at once.

@@ -131,6 +131,20 @@ def test_a_page_that_differs_between_two_releases_stops_what_makes_both_equal_to
     assert learner.decide_request(f"{HOST}/stable/guide/2") is None, "1.1 may be wrong as well"
 
 
+def test_a_page_that_differs_counts_against_each_mirror_by_which_it_would_repeat_another() -> None:
+    learner = UrlLearner(explore_share=0.0)
+    counts = {"stable latest": (90, 0), "v1.0 latest": (40, 0), "v1.0 stable": (0, 1)}
+    saved = [
+        RuleCounts("site.example", f"exchange-segment {segments}", "/en/latest", *pages)
+        for segments, pages in counts.items()
+    ]
+    learner.load_rules("site.example", saved)
+    for release in ("latest", "v1.0"):
+        learner.note_page(page_of(f"{HOST}/en/{release}/1", text_of(release)))
+    changes = {rule.change: rule.contradicted for rule in learner.rules() if rule.node == "/en"}
+    assert changes["exchange-segment v1.0 latest"] == 1.0
+
+
 @pytest.mark.parametrize(
     ("thread", "post"),
     [
