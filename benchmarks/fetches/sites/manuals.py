@@ -254,7 +254,7 @@ class Documentation(Site):
         query = without(at.query, "highlight", "utm_source")
         release, name = self._place(at)
         if name is None:
-            return Address(at.host, f"/{release}", query)
+            return Address(at.host, f"/{self._contents_since(release)}", query)
         return Address(at.host, f"/{self._since(release, name)}/{name}", query)
 
     def _place(self, at: Address) -> tuple[int, int | None]:
@@ -268,6 +268,10 @@ class Documentation(Site):
         """Find the release since which a page is as it is."""
         changes = [one for one in range(1, release + 1) if self.dice(one, name).random() < 1 / 12]
         return max(changes, default=0)
+
+    def _contents_since(self, release: int) -> int:
+        """Find the release since which the contents lead to the pages to which they lead now."""
+        return max(self._since(release, name) for name in range(self.PAGES))
 
     def _show(self, at: Address, dice: Random) -> Shown:
         release, name = self._place(at)
@@ -285,7 +289,8 @@ class Documentation(Site):
             links = [link(number) for number in range(self.PAGES)]
             links += [self.url(f"/en/{one}/", {}) for one in others]
             about = [self._texts[number].title for number in range(self.PAGES)]
-            return Shown(f"contents {release}", "Contents", tuple(about), tuple(links))
+            content = f"contents {self._contents_since(release)}"
+            return Shown(content, "Contents", tuple(about), tuple(links))
         since = self._since(release, name)
         text = self._texts[name]
         paragraphs = list(text.paragraphs)
