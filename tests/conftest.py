@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
+from packaging.version import Version
 
-from tests.support.crawls import Project
+from tests.support.crawls import SCRAPY, Project
 from tests.support.installed import ROOT
 from tests.support.postgres import Database, shared_database
 
@@ -111,3 +112,12 @@ def postgres() -> Iterator[Database]:
 def project(tmp_path: Path) -> Project:
     """A user's project with one spider."""
     return Project(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def reactor() -> None:
+    """A reactor of this process, for `get_crawler` of Scrapy 2.14; newer ones need none."""
+    if Version("2.15") > SCRAPY:
+        from scrapy.utils.reactor import install_reactor
+
+        install_reactor("twisted.internet.asyncioreactor.AsyncioSelectorReactor")

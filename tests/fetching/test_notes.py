@@ -6,6 +6,7 @@ import asyncio
 import pickle
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+import pytest
 from scrapy import Request, Spider
 from scrapy.utils.test import get_crawler
 
@@ -19,7 +20,7 @@ from tests.support.processes import PATIENCE
 if TYPE_CHECKING:
     from pathlib import Path
 
-    import pytest
+pytestmark = pytest.mark.usefixtures("reactor")
 
 MB = 1024 * 1024
 

@@ -122,11 +122,15 @@ def test_a_folder_that_another_site_has_made_up_is_made_up_until_the_site_links_
         "https://www.victim.example/",
         "https://ｖictim.example/",
         "https://victim.example:/",
-        r"https://victim.example\@evil.example/",
     ],
 )
 def test_a_host_is_one_site_however_it_is_written(url: str) -> None:
     assert site_name(Request(url).url) == "victim.example"
+
+
+def test_what_is_before_a_backslash_is_a_host_or_the_name_of_a_user_who_has_no_site() -> None:
+    url = Request(r"https://victim.example\@evil.example/").url  # w3lib reads a host since 2.5
+    assert site_name(url) == ("" if "@" in url.split("/")[2] else "victim.example")
 
 
 @pytest.mark.parametrize(
@@ -440,7 +444,8 @@ def test_what_a_job_has_skipped_before_a_pause_is_fetched_when_its_rule_is_wrong
     project: Project, site: Server, store_url: str
 ) -> None:
     project.write("shop/spiders/spider.py", SPIDER)
-    job = ("-s", "JOBDIR=job")
+    # Scrapy 2.14.0 leaves a file of an empty queue of start requests open, and logs that.
+    job = ("-s", "JOBDIR=job", "-s", "SCHEDULER_START_DISK_QUEUE=")
     _, asked, log = crawl(project, site, "skip", store_url, *job, "-a", "pause=1")
     skipped = skipped_in(log)
     assert len(skipped) >= 20

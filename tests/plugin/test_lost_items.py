@@ -25,6 +25,8 @@ from shingling.store.model import Verdict
 if TYPE_CHECKING:
     from shingling.plugin.items.documents import Document
 
+pytestmark = pytest.mark.usefixtures("reactor")
+
 U, X, Z = (f"https://example.com/{name}" for name in "uxz")
 NEW = Verdict("new", page_id=1)
 AGAIN = Verdict("unchanged", page_id=1, repeats="crawl")
