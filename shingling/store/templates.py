@@ -15,9 +15,9 @@ that others have added since.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -56,7 +56,9 @@ _MAX_BLOCKS_HELD = 4_000_000  # of all sites: 48 MB
 _MAX_ROWS = 64  # of a site, from which on they are merged
 _MAX_HOST = 253  # characters
 
-_STAMPS = "SELECT site, count(*), sum(id) FROM site_blocks WHERE site {} GROUP BY site"
+_STAMPS = (
+    "SELECT site, count(*), CAST(sum(id) AS bigint) FROM site_blocks WHERE site {} GROUP BY site"
+)
 _IDS = "SELECT site, id FROM site_blocks WHERE site {}"
 _ROWS = "SELECT site, id, entries FROM site_blocks WHERE id {}"
 _INSERT = "INSERT INTO site_blocks (site, entries) VALUES {} RETURNING site, id"
@@ -77,10 +79,9 @@ class Site:
         self.rows: list[int] = []
         self.fresh: dict[int, int] = {}
         self.number = 0
-        # What is stored, sorted by block; and what of it was learned last.
+        # What is stored, sorted by block, but for what was learned since it was sorted last.
         self._blocks, self._titles = np.empty(0, np.uint64), np.empty(0, np.uint32)
-        self._unsorted: dict[int, int] = {}
-        # Titles by block, None: not seen. It has all that was learned last.
+        # What was learned or looked up since then: titles by block, None: not seen.
         self._looked_up: dict[int, int | None] = {}
 
     @property
@@ -90,9 +91,9 @@ class Site:
         return len(self._blocks) + looked_up + _BLOCKS_A_SITE
 
     @property
-    def stamp(self) -> tuple[int, int]:
-        """Number of its rows, and the sum of their ids: another one if others have written."""
-        return len(self.rows), sum(self.rows)
+    def stamp(self) -> list[int]:
+        """Number of its rows, and the sum of their ids: others if another one has written."""
+        return [len(self.rows), sum(self.rows)]
 
     def add_rows(self, rows: Mapping[int, bytes]) -> None:
         """Add what is stored in rows, given by their ids."""
@@ -102,15 +103,15 @@ class Site:
 
     def settle(self) -> None:
         """Take what was learned for stored: the transaction is committed."""
-        self._unsorted |= self.fresh
         self.fresh = {}
         if len(self._looked_up) > _MAX_LOOKED_UP:
             self._sort()
 
     def _sort(self) -> None:
-        """Sort in what was learned last, and forget what was looked up."""
-        self._add(self._unsorted)
-        self._unsorted, self._looked_up = {}, {}
+        """Sort in what was learned."""
+        seen = {block: title for block, title in self._looked_up.items() if title is not None}
+        self._add(seen)
+        self._looked_up = {}
 
     def _add(self, entries: Mapping[int, int]) -> None:
         """Add titles by block; a block that has another title is template then."""
@@ -248,24 +249,21 @@ class Templates:
     def read_sites(self, names: Iterable[str]) -> None:
         """Read what is known of sites, unless it was read before."""
         missing = {*names}.difference(self._sites)
-        taken = {name: self.cache.take(name) for name in missing}
-        self._sites |= taken
-        stamps = dict.fromkeys(taken, (0, 0))
-        for name, number, total in select_in(self.connection, _STAMPS, taken):
-            stamps[name] = number, int(total)
-        stored = {name: set[int]() for name in taken if stamps[name] != taken[name].stamp}
+        self._sites |= {name: self.cache.take(name) for name in missing}
+        stamps = {name: stamp for name, *stamp in select_in(self.connection, _STAMPS, missing)}
+        stored: dict[str, set[int]] = {
+            name: set() for name in missing if stamps.get(name, [0, 0]) != self._sites[name].stamp
+        }
         for name, row_id in select_in(self.connection, _IDS, stored):
             stored[name].add(row_id)
         unread: set[int] = set()
         for name, ids in stored.items():
-            if not ids.issuperset(taken[name].rows):  # rows were merged, or removed
+            if not ids.issuperset(self._sites[name].rows):  # rows were merged, or removed
                 self._sites[name] = Site()
             unread |= ids.difference(self._sites[name].rows)
-        added = defaultdict[str, dict[int, bytes]](dict)
-        for name, row_id, entries in sorted(select_in(self.connection, _ROWS, unread)):
-            added[name][row_id] = entries
-        for name, rows in added.items():
-            self._sites[name].add_rows(rows)
+        rows = sorted(select_in(self.connection, _ROWS, unread))
+        for name, added in groupby(rows, itemgetter(0)):
+            self._sites[name].add_rows({row_id: entries for _, row_id, entries in added})
 
     def learn(
         self,
