@@ -26,14 +26,12 @@ BOM = b"\xef\xbb\xbf"
 """What a file in UTF-8 may begin with."""
 
 _BETWEEN_ITEMS = " \t\r\n,[]"
-_WHITE_SPACE = b" \t\r\n"
-AFTER_OBJECT = _WHITE_SPACE + b","
+AFTER_OBJECT = b" \t\r\n,"
 """What a line may have behind its object."""
 
 GZIP, ZSTANDARD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 """What packed bytes begin with."""
 
-_decode = json.JSONDecoder().raw_decode  # `json.loads` looks for white space, which is removed
 _PEEKED_BYTES = 1 << 10
 _READ_AT_ONCE = 1 << 20  # characters of arrays
 _SKIPPED_AT_ONCE = 1 << 20  # bytes of a line that is too long
@@ -142,6 +140,7 @@ def spread_items(file: IO[bytes], max_bytes: int) -> Items:
     Raises:
         EOFError: the rest is not JSON, is cut off, or is an item that is far too long.
     """
+    decode = json.JSONDecoder().raw_decode
     text = io.TextIOWrapper(file, encoding="utf-8-sig", errors="surrogateescape")
     waiting, at = "", 0
     try:
@@ -149,7 +148,7 @@ def spread_items(file: IO[bytes], max_bytes: int) -> Items:
             while waiting[at : at + 1] in _BETWEEN_ITEMS and at < len(waiting):
                 at += 1
             try:
-                end = _decode(waiting, at)[1]
+                end = decode(waiting, at)[1]
             except (ValueError, RecursionError) as error:
                 waiting, at = waiting[at:], 0
                 wanted = max(len(waiting), _READ_AT_ONCE)  # an item is not decoded often
@@ -194,12 +193,9 @@ def json_object(line: bytes) -> dict[str, Any] | str:
     if not line.strip():
         return ""
     try:
-        text = line.lstrip(_WHITE_SPACE).rstrip(AFTER_OBJECT).decode()
-        values, end = _decode(text)
+        values = json.loads(line.rstrip(AFTER_OBJECT).decode())
     except UnicodeDecodeError:
         return "not UTF-8"
     except (ValueError, RecursionError):
-        return "not JSON"
-    if end < len(text):
         return "not JSON"
     return values if isinstance(values, dict) else "not a JSON object"
