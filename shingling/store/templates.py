@@ -119,14 +119,11 @@ class Site:
             return
         added = np.fromiter(entries, np.uint64, len(entries))
         blocks = np.concatenate((self._blocks, added))
-        order = np.argsort(blocks, kind="stable")
-        blocks = blocks[order]
-        titles = np.concatenate((self._titles, np.fromiter(entries.values(), np.uint32)))[order]
-        is_first = np.ones(len(blocks), np.bool_)
-        np.not_equal(blocks[1:], blocks[:-1], out=is_first[1:])
-        differs = ~is_first[1:] & (titles[1:] != titles[:-1])
-        titles[:-1][differs] = TEMPLATE
-        self._blocks, self._titles = blocks[is_first], titles[is_first]
+        titles = np.concatenate((self._titles, np.fromiter(entries.values(), np.uint32)))
+        self._blocks, first, place = np.unique(blocks, return_index=True, return_inverse=True)
+        self._titles = titles[first]
+        differs = self._titles[place] != titles
+        self._titles[place[differs]] = TEMPLATE
 
     def look_up(self, blocks: Iterable[int]) -> None:
         """Look up what is stored of blocks together, before they are asked for."""
@@ -325,7 +322,7 @@ class Templates:
     def _merge(self, name: str) -> None:
         """Put one row in the place of all rows of a site."""
         # Another transaction may have added some: what this one takes out is what it puts in.
-        taken = sorted(map(tuple, fetch_rows(self.connection, _TAKE_OUT, name)))
+        taken = sorted(fetch_rows(self.connection, _TAKE_OUT, name))
         raw = merge_newest(entries for _, entries in taken)
         ids = self._insert([(name, raw)])
         self._sites[name] = Site()
