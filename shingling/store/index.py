@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter, defaultdict
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
@@ -18,7 +18,7 @@ from shingling.store.backends.base import MAX_PAGES_PER_KEY
 from shingling.store.model import IndexShape
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from sqlalchemy import Table
 
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 _COMMON = 64  # pages with one sample, from which on it tells nothing: a menu, a footer
 _SAMPLES_READ = 2 * _COMMON  # pages of one sample; some may leave the index within a batch
 _MAX_WHOLES = 32  # pages with common samples that are looked at, those with most first
+
+Buckets: TypeAlias = dict[int, tuple[int, ...]]
+"""Ids of pages by key."""
 
 Signed: TypeAlias = "Row | Keyed"
 """What has a scope, minima, uint32[84], and a SimHash without a sign."""
@@ -188,9 +191,8 @@ class Lookup:
     tables: Tables
     open_postings: Callable[[Table], Postings]
     full: set[int] = field(default_factory=set)
-    # Ids of pages by key.
-    _by_band: defaultdict[int, set[int]] = field(default_factory=lambda: defaultdict(set))
-    _by_sample: defaultdict[int, set[int]] = field(default_factory=lambda: defaultdict(set))
+    _by_band: Buckets = field(default_factory=dict)
+    _by_sample: Buckets = field(default_factory=dict)
     _placed: set[int] = field(default_factory=set)  # ids in either of them
     # By the scope, and the identity of the minima, which are held with the keys.
     _keys: dict[tuple[str, int], _Keys] = field(default_factory=dict)
@@ -217,25 +219,31 @@ class Lookup:
         self._hold(ids_by_key, self._by_sample)
         return {page_id for own in samples for page_id in self.likely_wholes(own)[:_MAX_WHOLES]}
 
-    def _hold(self, ids_by_key: Mapping[int, Iterable[int]], buckets: dict[int, set[int]]) -> None:
+    def _hold(self, ids_by_key: Mapping[int, Iterable[int]], buckets: Buckets) -> None:
         for key, ids in ids_by_key.items():
             self._placed.update(ids)
-            buckets[key].update(ids)
+            buckets[key] = tuple({*ids, *buckets.get(key, ())})
 
     def place(self, page_id: int, page: Signed, sample: Sequence[int]) -> None:
         """Let pages of this batch find a page, before it is written."""
         self._placed.add(page_id)
-        for key in self._keys_of(page).stored:
-            self._by_band[key].add(page_id)
-        for key in sample:
-            self._by_sample[key].add(page_id)
+        alone = (page_id,)  # one for all keys: most of them have no other page
+        for keys, buckets in (
+            (self._keys_of(page).stored, self._by_band),
+            (sample, self._by_sample),
+        ):
+            for key in keys:
+                ids = buckets.get(key, ())
+                if page_id not in ids:
+                    buckets[key] = ids + alone
 
     def drop(self, page_id: int) -> None:
         """Let no page of this batch find a page any more."""
         if page_id in self._placed:
             for buckets in (self._by_band, self._by_sample):
-                for ids in buckets.values():
-                    ids.discard(page_id)
+                for key, ids in buckets.items():
+                    if page_id in ids:
+                        buckets[key] = tuple({*ids} - {page_id})
 
     def _make_keys(self, pages: Sequence[Signed]) -> None:
         stored = [sorted(set(own)) for own in self.index.keys(pages).tolist()]
@@ -255,10 +263,10 @@ class Lookup:
         """Ids of the pages that may be like a page, of one key the oldest ones."""
         candidates: set[int] = set()
         for key in self._keys_of(page).probes:
-            ids: Collection[int] = self._by_band.get(key, ())
+            ids = self._by_band.get(key, ())
             if len(ids) > MAX_PAGES_PER_KEY:
                 self.full.add(key)
-                ids = sorted(ids)[:MAX_PAGES_PER_KEY]
+                ids = tuple(sorted(ids)[:MAX_PAGES_PER_KEY])
             candidates.update(ids)
         return candidates
 

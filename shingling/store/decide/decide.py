@@ -254,6 +254,8 @@ class _Steps:
 
         The estimate from all minima picks whom to measure; among equals the oldest wins.
         """
+        if not candidates:
+            return None
         row, texts, rule = self.row, self.texts, MatchRule.by(self.rules)
         ranked = sorted(candidates, key=itemgetter(1), reverse=True)[:MAX_CANDIDATES_MEASURED]
         originals = [original for original, _ in ranked]

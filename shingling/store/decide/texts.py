@@ -77,7 +77,7 @@ class Texts:
 
     def load(self, ids: Iterable[int]) -> None:
         """Read the texts of pages together, as far as they are not here."""
-        missing = {*ids} - self._kept.keys() - self.new.keys()
+        missing = {*ids}.difference(self._kept, self.new)
         texts = read_texts(self.connection, missing)
         self._kept.update((page_id, texts.get(page_id)) for page_id in missing)
 
