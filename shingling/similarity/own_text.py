@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from shingling.sketch.shingles import fingerprints, keyed_hashes
-from shingling.text import LINK_MARK, UNSPACED, canonical_words, fold
+from shingling.text import LINK_MARK, UNSPACED, canonical_words, fold_line, fold_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -107,8 +107,8 @@ def own_lines(lines: Sequence[str], others: Sequence[str], *, folded: bool = Tru
     known = {*others}
     differing = [line for line in lines if line not in known and not line.endswith(LINK_MARK)]
     if differing and folded:
-        known = {*map(_folded, others)}
-        differing = [line for line in differing if _folded(line) not in known]
+        known = {*map(fold_line, others)}
+        differing = [line for line in differing if fold_line(line) not in known]
     return differing
 
 
@@ -206,9 +206,9 @@ def _words(lines: Sequence[str]) -> tuple[list[str], Integers]:
 
 def _words_of(line: str) -> list[str]:
     """Cut a line into words, each of its numbers being one."""
-    folded = fold(line)
+    folded, words = (part.decode() for part in fold_words(line))
     if not _DIGIT.search(folded):
-        return canonical_words(folded)
+        return words.split()
     numbers: list[str] = []
 
     def stand_in(match: re.Match[str]) -> str:
@@ -239,10 +239,6 @@ def _is_counter(line: str, before: str) -> bool:
     if _PLAIN_NUMBER.fullmatch(line.strip()) is None:
         return False
     return not _LABEL.fullmatch(before.strip())
-
-
-def _folded(line: str) -> str:
-    return " ".join(fold(line).split())
 
 
 def _cut(line: str, other: str = "") -> str:

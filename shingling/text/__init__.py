@@ -18,7 +18,6 @@ from shingling.text.canonical import (
     Canonicaliser as Canonicaliser,
     plain_text as plain_text,
 )
-from shingling.text.folding import fold as fold
 from shingling.text.prepared import (
     LINK_MARK as LINK_MARK,
     PARAGRAPH_CHARACTERS as PARAGRAPH_CHARACTERS,
@@ -38,6 +37,7 @@ from shingling.text.titles import (
 )
 from shingling.text.words import (
     canonical_words as canonical_words,
+    fold_line as fold_line,
     fold_words as fold_words,
     join_words as join_words,
 )

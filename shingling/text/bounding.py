@@ -12,13 +12,18 @@ stay as they are.
 from __future__ import annotations
 
 import unicodedata
-from functools import cache
-from typing import TypeAlias
+from functools import cache, wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 
 from shingling.errors import printable
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_Array = TypeVar("_Array", bound="np.ndarray[Any, np.dtype[Any]]")
 CodePoints: TypeAlias = np.ndarray[tuple[int], np.dtype[np.uint32]]
 CharClasses: TypeAlias = np.ndarray[tuple[int], np.dtype[np.uint8]]
 
@@ -79,7 +84,26 @@ _IGNORABLE = _ranges("""
 _HEBREW_ARABIC_SYRIAC = _ranges("0591..074A 0897..08FF FB1E 10EFA..10EFF")
 
 
-@cache
+def kept_as_data(make: Callable[[], _Array]) -> Callable[[], _Array]:
+    """Decorate what makes an array out of `unicodedata`, which takes long, so that it is read.
+
+    Each version of Unicode has a data file; of a version without one, the array is made.
+    """
+
+    @cache
+    @wraps(make)
+    def kept() -> _Array:
+        file = Path(__file__).with_name(f"unicode-{unicodedata.unidata_version}.npz")
+        if not file.exists():
+            return make()
+        with np.load(file) as arrays:
+            array: _Array = arrays[make.__name__]
+            return array
+
+    return kept
+
+
+@kept_as_data
 def class_table() -> CharClasses:
     """Class of every code point: uint8[0x110000]."""
     classes = np.zeros(0x110000, dtype=np.uint8)
@@ -146,7 +170,7 @@ def bounded(text: str) -> str:
     if text.isascii():
         return text
     codes = to_code_points(text)
-    properties = _properties().take(codes)
+    properties = property_table().take(codes)
     marks = np.count_nonzero(properties & (_IS_MARK | _IS_INVISIBLE))
     if marks < _MIN_RUN and np.count_nonzero(properties & _IS_LONG) <= MAX_LONG_CHARS:
         return text
@@ -176,8 +200,8 @@ def _bound(codes: CodePoints, properties: CharClasses) -> str:
     return from_code_points(np.where(is_long, np.uint32(_REPLACEMENT), codes)[kept])
 
 
-@cache
-def _properties() -> CharClasses:
+@kept_as_data
+def property_table() -> CharClasses:
     """Properties of every code point, the bits above: uint8[0x110000]."""
     table = np.where(class_table() == IGNORABLE, np.uint8(_IS_INVISIBLE), np.uint8(0))
     for code in range(0x20000):

@@ -21,6 +21,7 @@ from shingling.text.bounding import (
     IGNORABLE,
     class_table,
     from_code_points,
+    kept_as_data,
     nfkc,
     to_code_points,
 )
@@ -107,19 +108,29 @@ def fold(text: str) -> str:
         return text.encode().translate(_FOLDED_ASCII).decode()
     while True:
         folded = " ".join(visible(text, _casefold).split())
-        text = from_code_points(_entries().take(to_code_points(folded)) & _CODE_BITS)
+        text = from_code_points(fold_table().take(to_code_points(folded)) & _CODE_BITS)
         if text == folded:  # letters may compose with marks behind them
             return text
 
 
 @cache
-def fold_table() -> bytes:
+def fold_table() -> CodePoints:
     """Table of what each code point folds to, as the compiled kernel reads it: uint32[0x110000].
 
     An entry is the folded code point (a blank for white space), with its class from bit 24 on.
     Bit 31 is set if a code point folds to several, or may compose or be reordered with its
     neighbours (Unicode Standard Annex #15, section 9); such an entry keeps its own code point.
     """
+    codes = np.arange(0x110000, dtype=np.uint32)
+    changed, folded = fold_changes()
+    codes[changed] = folded
+    codes |= class_table()[codes & _CODE_BITS].astype(np.uint32) << np.uint32(_CLASS_SHIFT)
+    return codes
+
+
+@kept_as_data
+def fold_changes() -> CodePoints:
+    """Code points that fold to others, and their entries without the class: uint32[2, n]."""
     chars = [*map(chr, _FOLDABLE)]
     ignorable = {*map(chr, np.flatnonzero(class_table() == IGNORABLE).tolist())}
     interacting = {*compress(chars, map(unicodedata.combining, chars))} - ignorable
@@ -134,8 +145,7 @@ def fold_table() -> bytes:
     for digit in compress(chars, map(str.isdecimal, chars)):
         letters[digit] = str(unicodedata.decimal(digit))
     to_letter = str.maketrans(letters)
-    codes = np.arange(0x110000, dtype=np.uint32)
-    codes[[*map(ord, compress(chars, map(str.isspace, chars)))]] = ord(" ")
+    entries = {ord(char): ord(" ") for char in compress(chars, map(str.isspace, chars))}
     needs_context = {*interacting}
     for char in {*composite, *cased, *letters}:
         composed = unicodedata.normalize("NFKC", char)
@@ -143,12 +153,11 @@ def fold_table() -> bytes:
         first = unicodedata.normalize("NFKD", char)[0]
         is_independent = interacting.isdisjoint((first, *composed, *folded))
         if is_independent and len(composed) == len(folded) == 1:
-            codes[ord(char)] = ord(folded)
+            entries[ord(char)] = ord(folded)
         else:
             needs_context.add(char)
-    table = codes | class_table()[codes].astype(np.uint32) << np.uint32(_CLASS_SHIFT)
-    table[[*map(ord, needs_context)]] |= np.uint32(_CONTEXT_BIT)
-    return table.tobytes()
+    entries.update((code, code | _CONTEXT_BIT) for code in map(ord, needs_context))
+    return np.array(sorted(entries.items()), np.uint32).T
 
 
 def _letters() -> dict[str, str]:
@@ -178,8 +187,3 @@ def _without_dot(match: re.Match[str]) -> str:
     """Take the dot from an i; canonical order may put other marks before the dot."""
     is_dot_of_i = all(0 < unicodedata.combining(mark) < _ABOVE for mark in match[1])
     return f"i{match[1]}" if is_dot_of_i else match[0]
-
-
-@cache
-def _entries() -> CodePoints:
-    return np.frombuffer(fold_table(), dtype=np.uint32)

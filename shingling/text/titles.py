@@ -8,9 +8,8 @@ from functools import cache, lru_cache
 from unicodedata import name
 
 from shingling.text.bounding import SINGLE, class_table, nfkc, plain_line
-from shingling.text.folding import fold
 from shingling.text.prepared import mask_numbers
-from shingling.text.words import canonical_words, join_words
+from shingling.text.words import canonical_words, fold_line, join_words
 
 _MAX_TITLE_CHARS = 1000  # the rest of a title does not count
 # Between the parts of a title; not the symbols in `operator>` and `operator|`.
@@ -154,5 +153,5 @@ def scripts(title: str) -> frozenset[str]:
 
 
 def _title_words(title: str) -> list[str]:
-    words = _PUNCTUATION.sub("", plain_line(fold(title))).split()
+    words = _PUNCTUATION.sub("", plain_line(fold_line(title))).split()
     return [word for word in words if not _ONLY_MARKS.fullmatch(word)]

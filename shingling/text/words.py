@@ -52,6 +52,11 @@ def join_words(text: str) -> bytes:
     return fold_words(text)[1]
 
 
+def fold_line(text: str) -> str:
+    """Fold a text, with one blank for each run of white space and none at its ends; see `fold`."""
+    return fold_words(text)[0].decode()
+
+
 def fold_words(text: str) -> tuple[bytes, bytes]:
     """Fold a text once for its exact hash and its words.
 
@@ -60,7 +65,7 @@ def fold_words(text: str) -> tuple[bytes, bytes]:
         canonical words, joined by blanks; both in UTF-8.
     """
     if kernel.COMPILED:
-        table, plain = fold_table(), resolved(text)
+        table, plain = fold_table().data, resolved(text)
         both = (
             kernel.fold_words(plain, table, False)
             or kernel.fold_words(spelled_out(plain), table, False)

@@ -9,7 +9,8 @@ import pytest
 
 from shingling import Page, Store, canonical_words, compare, extract, sign
 from shingling.bulk import Options, deduplicate
-from shingling.text import Canonicaliser, fold, title_key
+from shingling.text import Canonicaliser, title_key
+from shingling.text.folding import fold
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from shingling.errors import SchemeError, require_accepted
 from shingling.text.folding import fold
+from shingling.text.words import fold_line
 
 StopWords: TypeAlias = bool | str | tuple[str, ...]
 """False for none; True for the short list of the language, "long" for the long one; words of any
@@ -115,7 +116,7 @@ def function_words() -> dict[str, frozenset[str]]:
         if line[0] == "[":
             words = stop_words[line[1:-1]] = set()
         else:
-            words.update(map(fold, line.split()))
+            words.update(fold_line(line).split())
     return {language: frozenset(words) for language, words in stop_words.items()}
 
 
