@@ -19,10 +19,9 @@ if TYPE_CHECKING:
     from resiliparse.parse.html import DocumentNode, ElementNode
 
 # Resiliparse looks at the whole content of each of these elements, however they are nested.
-_MEASURED_ELEMENTS = ("div", "ul", "article")
-_MEASURED_TAG = re.compile(rf"<(?:{'|'.join(_MEASURED_ELEMENTS)})(?=[\s/>])", re.IGNORECASE)
+_MEASURED_ELEMENTS = "div, ul, article"
 _MAX_DEPTH = 512  # of one of them; libxml2 reads no deeper than 256
-_DEPTH_CHECKED = 64  # one in this number of elements
+_DEPTH_CHECKED = 256  # one in this number of elements
 _NOT_IN_XML = re.compile("[\x01-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 # What the source has if nodes of the tree, which are slow to ask, may have data for scripts.
 _MAY_HAVE_DATA_SCRIPT = re.compile(r"json|__(?:[A-Z]+_STATE|NEXT_DATA|NUXT|DATA)__", re.IGNORECASE)
@@ -78,12 +77,9 @@ class ResiliparsePage(ParsedPage):
 
     def _is_nested_deeply(self) -> bool:
         """Whether elements are nested so deeply that measuring them takes a long time."""
-        if len(_MEASURED_TAG.findall(self._html)) <= _MAX_DEPTH:
-            return False
-        return any(
-            _depth(element) > _MAX_DEPTH
-            for name in _MEASURED_ELEMENTS
-            for element in self._document.get_elements_by_tag_name(name)[::_DEPTH_CHECKED]
+        elements = self._document.query_selector_all(_MEASURED_ELEMENTS)
+        return len(elements) > _MAX_DEPTH and any(
+            _depth(element) > _MAX_DEPTH for element in elements[::_DEPTH_CHECKED]
         )
 
     def _title_text(self) -> str | None:
