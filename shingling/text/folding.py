@@ -11,8 +11,6 @@ import re
 import unicodedata
 from functools import cache
 from html import unescape
-from itertools import compress
-from operator import ne
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -132,32 +130,29 @@ def fold_table() -> CodePoints:
 def fold_changes() -> CodePoints:
     """Code points that fold to others, and their entries without the class: uint32[2, n]."""
     chars = [*map(chr, _FOLDABLE)]
-    ignorable = {*map(chr, np.flatnonzero(class_table() == IGNORABLE).tolist())}
-    interacting = {*compress(chars, map(unicodedata.combining, chars))} - ignorable
+    classes = class_table()
+    interacting = {
+        char for char in chars if unicodedata.combining(char) and classes[ord(char)] != IGNORABLE
+    }
     for low, high in _JAMO_THAT_COMPOSE:
         interacting.update(map(chr, range(low, high + 1)))
-    composite = [*compress(chars, map(unicodedata.decomposition, chars))]
-    for parts in (unicodedata.decomposition(char).split() for char in composite):
+    for parts in map(str.split, map(unicodedata.decomposition, chars)):
         if len(parts) == 2 and not parts[0].startswith("<"):
             interacting.add(chr(int(parts[1], 16)))
-    cased = compress(chars, map(ne, chars, map(str.casefold, chars)))
     letters = _letters()
-    for digit in compress(chars, map(str.isdecimal, chars)):
-        letters[digit] = str(unicodedata.decimal(digit))
+    letters |= {char: str(unicodedata.decimal(char)) for char in chars if char.isdecimal()}
     to_letter = str.maketrans(letters)
-    entries = {ord(char): ord(" ") for char in compress(chars, map(str.isspace, chars))}
-    needs_context = {*interacting}
-    for char in {*composite, *cased, *letters}:
+    entries = {}
+    for char in chars:
         composed = unicodedata.normalize("NFKC", char)
-        folded = _with_case_folded(composed).translate(to_letter)
+        folded = " " if char.isspace() else _with_case_folded(composed).translate(to_letter)
         first = unicodedata.normalize("NFKD", char)[0]
         is_independent = interacting.isdisjoint((first, *composed, *folded))
-        if is_independent and len(composed) == len(folded) == 1:
+        if not is_independent or len(composed) != 1 or len(folded) != 1:
+            entries[ord(char)] = ord(char) | _CONTEXT_BIT
+        elif folded != char:
             entries[ord(char)] = ord(folded)
-        else:
-            needs_context.add(char)
-    entries.update((code, code | _CONTEXT_BIT) for code in map(ord, needs_context))
-    return np.array(sorted(entries.items()), np.uint32).T
+    return np.array([*entries.items()], np.uint32).T
 
 
 def _letters() -> dict[str, str]:
