@@ -148,7 +148,11 @@ class Replay(Visit):
         if self.mode == "none":
             return
         asked = requested[0] if requested else url
-        page = replace(_page(url, requested, shown), found_on=self._found_on.get(asked, ""))
+        page = replace(
+            _page(url, requested, shown),
+            found_on=self._found_on.get(asked, ""),
+            is_new=not self.saved,
+        )
         skip = self._decided.pop(asked, None)
         if skip is not None:
             self.counts["tried"] += 1

@@ -305,6 +305,7 @@ def _page(
         shows = f"an error: {response.status}"
     elif seen.items == 1 and verdict.is_duplicate:
         shows = verdict.original
+    has_changed = verdict.status == "changed" and verdict.previous is not None
     return FetchedPage(
         url=response.url,
         requested=tuple(url for url in requested if site_name(url) == site_name(response.url)),
@@ -313,7 +314,8 @@ def _page(
         title=extraction.title,
         links=tuple(seen.links),
         says_more=verdict.reason in KEEPING,
-        has_changed=verdict.status == "changed" and verdict.previous is not None,
+        has_changed=has_changed,
+        is_new=has_changed or verdict.status == "new",
         is_from_elsewhere=is_from_elsewhere(response.request),
         found_on=found_on(response.request),
         shows=shows,

@@ -158,6 +158,16 @@ def test_a_page_that_is_kept_for_what_it_says_is_learned_from_as_such() -> None:
         assert _page(response, seen, Extraction(), verdict).says_more is (reason in KEEPING)
 
 
+def test_a_page_is_new_if_the_store_has_neither_met_its_url_nor_its_text() -> None:
+    response = page(URL)
+    seen = Yielded(response)
+    new = Verdict("new"), Verdict("changed", previous=0.3)
+    known = Verdict("changed"), Verdict("unchanged"), Verdict("exact"), Verdict("near")
+    assert all(_page(response, seen, Extraction(), verdict).is_new for verdict in new)
+    assert not any(_page(response, seen, Extraction(), verdict).is_new for verdict in known)
+    assert not _page(response, seen, Extraction()).is_new  # nobody knows
+
+
 def test_only_what_a_callback_has_asked_for_may_be_skipped() -> None:
     assert may_be_skipped(marked())
     assert may_be_skipped(marked(meta={"retry_times": 2, "redirect_urls": [URL]})), "of another"

@@ -35,6 +35,10 @@ a site is a copy of another. The releases of a manual share most of their pages,
 differs among those may be the only one of its kind. So a single contradiction shows that there is
 no mirror, and stops the change on the site.
 
+**Each crawl meets the same pages again.** These are no more evidence than before. A page that an
+earlier crawl has met counts in the place of one that was counted there, and adds to n only if
+no such page is left.
+
 **One page under every URL.** Where all URLs of a path have shown one and the same page (a form to
 log in), contents are no evidence: there, each further URL counts as half a page.
 """
@@ -157,10 +161,11 @@ def _plain(name: str) -> str:
 class Node:
     """Counts below one path: pages, decayed by contradictions; of the root, requests as well."""
 
-    __slots__ = ("agreed", "children", "contradicted", "explored", "saved", "skipped")
+    __slots__ = ("agreed", "children", "contradicted", "explored", "loaded", "saved", "skipped")
 
     def __init__(self) -> None:
         self.agreed = 0.0  # its own pages, and at most 5 of each child
+        self.loaded = 0.0  # of them, those of earlier crawls that this one has not met again
         self.contradicted = 0.0
         self.skipped = 0
         self.explored = 0
@@ -231,24 +236,31 @@ class Tree:
             return True
         return not self._of_path_alone and len(self.root.children) >= _DIRECTORIES_ON_THEIR_OWN
 
-    def agree(self, path: NodePath, content: int, count_urls: bool = False) -> bool:
+    def agree(
+        self, path: NodePath, content: int, is_new: bool = True, count_urls: bool = False
+    ) -> bool:
         """Count a page that was the same under two URLs that the change makes equal.
 
         Args:
             path: nodes of that to which both are reduced.
             content: of the page; each one counts once.
+            is_new: no earlier crawl has met it.
             count_urls: the path has shown no other page, so that URLs count.
 
         Returns:
             Whether it counts.
         """
         key = hash((self._id, True, content))
-        is_new = self._counted.get(key) is None
+        is_counted = self._counted.get(key) is not None
         self._counted.put(key, 1)
-        if not is_new and not count_urls:
+        if is_counted and not count_urls:
             return False
-        added = 1.0 if is_new else _WEIGHT_OF_URL
-        for node in reversed(self._nodes_on(path)):
+        added = _WEIGHT_OF_URL if is_counted else 1.0
+        nodes = self._nodes_on(path)
+        if not is_new and nodes[-1].loaded > 0:
+            nodes[-1].loaded -= added
+            return False
+        for node in reversed(nodes):
             before = node.agreed
             node.agreed += added
             added = min(node.agreed, MAX_PAGES_OF_CHILD) - min(before, MAX_PAGES_OF_CHILD)
@@ -303,6 +315,7 @@ class Tree:
             node = nodes[-1]
             agreed, contradicted, skipped, explored = counts
             node.agreed += agreed
+            node.loaded += agreed
             node.contradicted += contradicted
             node.skipped += skipped
             node.explored += explored

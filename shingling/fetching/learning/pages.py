@@ -25,6 +25,7 @@ class FetchedPage:
         title: of the page.
         says_more: whether it or its item says what a page that it resembles does not say.
         has_changed: whether it has another text than in an earlier crawl.
+        is_new: whether no earlier crawl has met its text.
         is_from_elsewhere: whether another site has had a part in its URL. It may be made up, and
             speaks for no change.
         found_on: URL of the page of its site that has asked for it, if one has.
@@ -40,6 +41,7 @@ class FetchedPage:
     title: str | None = None
     says_more: bool = False
     has_changed: bool = False
+    is_new: bool = True
     is_from_elsewhere: bool = False
     found_on: str = ""
     shows: str | None = None

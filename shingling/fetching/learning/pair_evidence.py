@@ -67,6 +67,7 @@ class PairEvidence:
             return set()
         earlier = self._pages.parts(pair.number)
         content = self._volatile.content(pair.snapshot)
+        is_new = bool(self._pages.new[pair.number])
         has_id = any(map(is_of_content, pair.changes))  # /thread?id=5 and /post?id=51
         counted_now = set[Change]()
         for change in (*pair.changes, *self._together.around(pair.changes)):
@@ -76,13 +77,13 @@ class PairEvidence:
                 continue  # both have the pair: /en/1.0/a and /en/1.1/a are mirrors
             counted_now.add(change)
             count_urls = is_only_content or change.kind == ONE_PAGE
-            self._rules.agree(change, pair.nodes, content, count_urls)
+            self._rules.agree(change, pair.nodes, content, is_new, count_urls)
             tree = self._rules.trees.get(change)
             if is_of_content(change) or (tree and tree.root.contradicted):
                 value = value_dropped(earlier, pair.parts, change)
                 if value and value not in counted:
                     counted_now.add(value)
-                    self._rules.agree(value, pair.nodes, content)
+                    self._rules.agree(value, pair.nodes, content, is_new)
         return counted_now
 
     def count_other(self, pair: Pair, counted: Collection[Change] = ()) -> None:

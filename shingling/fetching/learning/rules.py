@@ -85,24 +85,33 @@ class SiteRules:
                 break
         return Reduced(parts, tuple(steps))
 
-    def agree(self, change: Change, path: NodePath, content: int, count_urls: bool = False) -> None:
+    def agree(
+        self,
+        change: Change,
+        path: NodePath,
+        content: int,
+        is_new: bool = True,
+        count_urls: bool = False,
+    ) -> None:
         """Count a page that was the same.
 
         Args:
             change: that makes two URLs equal.
             path: nodes of them.
             content: of the page; each one counts once.
+            is_new: no earlier crawl has met it.
             count_urls: the path has shown no other page, so that URLs count.
         """
         tree = self._tree(change)
         if tree is None:
             return
-        if max(tree.risk(path[:1]), tree.risk(path)) <= self.max_risk:
-            tree.agree(path, content, count_urls)
-            return
-        before = tree.acting(self.max_risk, path)
-        has_counted = tree.agree(path, content, count_urls)
-        if has_counted and before != tree.acting(self.max_risk, path):
+        is_trusted = max(tree.risk(path[:1]), tree.risk(path)) <= self.max_risk
+        before = set() if is_trusted else tree.acting(self.max_risk, path)
+        if (
+            tree.agree(path, content, is_new, count_urls)
+            and not is_trusted
+            and before != tree.acting(self.max_risk, path)
+        ):
             self._renew([change])
 
     def contradict(self, change: Change, path: NodePath, content: int, share: float = 1.0) -> None:

@@ -180,6 +180,7 @@ class SiteUrls:
         number = self.pages.add_page(url, self._comparison.volatile.content(snapshot), snapshot)
         if page.has_changed:
             self._changed_pages.add(number)
+        self.pages.new.append(page.is_new)
         self.refetches.note_page(number)
         self._together.note_names(parts)
         if not page.is_from_elsewhere:

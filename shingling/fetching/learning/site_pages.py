@@ -35,6 +35,7 @@ class SitePages:
     Attributes:
         urls: of the pages.
         contents: hashes of what stays of them with each fetch.
+        new: of each, 1 if no earlier crawl has met it.
         counted: pages, of which one with a long URL counts as several.
     """
 
@@ -44,6 +45,7 @@ class SitePages:
         self._id = next(_ids)  # a site that is met again after it was forgotten is another one
         self.urls: list[str] = []
         self.contents = array("q")
+        self.new = bytearray()
         self.counted = 0
         self._next_renewed = 0  # page whose key is renewed next
         self._version = rules.version  # of the rules by which keys are renewed

@@ -111,6 +111,32 @@ def test_a_parameter_that_begins_to_matter_is_unlearned_within_fifty_fetches(see
     assert learner.decide_request(forum.url("/show", id=599, view="print")) is None
 
 
+def _stories(learner: UrlLearner, numbers: range, *, is_new: bool = False) -> bool:
+    """Note stories under two URLs each; whether a parameter makes no difference after that."""
+    for number in numbers:
+        for url in (f"{HOST}/{number}", f"{HOST}/{number}?color=red"):
+            page = page_of(url, text_of(f"story {number}"))
+            learner.note_page(replace(page, is_new=is_new))
+    return bool(learner.acting(f"{HOST}/other?color=red"))
+
+
+def test_pages_that_each_crawl_meets_again_prove_nothing_more() -> None:
+    saved: list[RuleCounts] = []
+
+    def crawled_after(numbers: range, *, is_new: bool = False) -> bool:
+        learner = UrlLearner()
+        learner.load_rules("site.example", saved)
+        acts = _stories(learner, numbers, is_new=is_new)
+        saved.extend(learner.take_changes())
+        return acts
+
+    assert not any(crawled_after(range(10)) for _ in range(4))
+    assert [row.agreed for row in saved if row.node == "/" and "color" in row.change] == [10]
+    assert not crawled_after(range(15))  # of which ten have counted
+    assert crawled_after(range(15, 18), is_new=True)
+    assert sum(row.agreed for row in saved if row.node == "/" and "color" in row.change) == 18
+
+
 def _of_lists_and_endings(url: str) -> Answer:
     """Books under two lists and by themselves, as `x.html` and `x/`; lists have no other form."""
     *lists, name = [one for one in urlsplit(url).path.split("/") if one] or [""]
