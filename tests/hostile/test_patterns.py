@@ -57,7 +57,6 @@ _USES: dict[str, Callable[[Any], Any]] = {
     "extraction.main_text._TAG_START": main_text._TAG_START.search,
     "extraction.parsed._STATE": parsed._STATE.search,
     f"extraction.parsed {_LANGUAGE_CODE}": re.compile(_LANGUAGE_CODE).match,
-    "extraction.resiliparse._MEASURED_TAG": resiliparse._MEASURED_TAG.findall,
     "extraction.resiliparse._NOT_IN_XML": resiliparse._NOT_IN_XML.findall,
     "extraction.resiliparse._MAY_HAVE_DATA_SCRIPT": resiliparse._MAY_HAVE_DATA_SCRIPT.search,
     "extraction.resiliparse._MAY_HAVE_JSON_ATTRIBUTE": resiliparse._MAY_HAVE_JSON_ATTRIBUTE.search,

@@ -31,7 +31,6 @@ from shingling.store.urls import safe_url, site_of
 from shingling.text import (
     Canonicaliser,
     bounded,
-    fold,
     scripts,
     split_blocks,
     split_numbering,
@@ -39,6 +38,7 @@ from shingling.text import (
     title_parts,
 )
 from shingling.text.canonical import _nfkc_with_case
+from shingling.text.folding import fold
 from shingling.text.words import cut_words, join_words
 from tests.hostile.growth import is_linear
 
