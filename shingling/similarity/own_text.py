@@ -137,7 +137,8 @@ class _Comparison:
         self._runs, self._other_runs = (
             fingerprints(keyed_hashes(words), _RUN) for words in (self._words, self._other_words)
         )
-        begins = np.flatnonzero(np.isin(self._runs, self._other_runs))
+        known = {*self._other_runs.tolist()}
+        begins = np.flatnonzero([run in known for run in self._runs.tolist()])
         is_said = np.zeros(len(self._words), np.bool_)
         for step in range(_RUN):
             is_said[begins + step] = True

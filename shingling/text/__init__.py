@@ -23,7 +23,6 @@ from shingling.text.prepared import (
     PARAGRAPH_CHARACTERS as PARAGRAPH_CHARACTERS,
     PreparedText as PreparedText,
     pack as pack,
-    split_blocks as split_blocks,
     unpack as unpack,
 )
 from shingling.text.titles import (

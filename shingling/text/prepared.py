@@ -41,26 +41,32 @@ _MIN_CHARACTERS = 8  # different ones in a paragraph, which need not be counted
 _MAX_PIECE = 1 << 16  # characters that one call goes through: it holds the interpreter meanwhile
 
 
-def split_blocks(text: str) -> tuple[list[str], Hashes]:
-    """Split a main text into blocks, and hash each one.
+def split_lines(text: str) -> list[str]:
+    """Split a main text into blocks: its lines that are not blank.
 
-    Blocks are its lines that are not blank: paragraphs, list items, rows of a table. Lines that
-    differ only in case, white space or numbers (dates, times, counts) have the same key. A line
-    without letters keeps its numbers, and so does a paragraph that has more numbers than different
-    characters besides: little else tells it from others. From line `MAX_BLOCKS` on, all is one
+    They are paragraphs, list items and rows of a table. From line `MAX_BLOCKS` on, all is one
     block.
+    """
+    return [line for line in text.split("\n", MAX_BLOCKS - 1) if line.strip()]
+
+
+def hash_blocks(text: str) -> Hashes:
+    """Hash the blocks of a main text, with BLAKE2b-64.
+
+    Lines that differ only in case, white space or numbers (dates, times, counts) have the same key.
+    A line without letters keeps its numbers, and so does a paragraph that has more numbers than
+    different characters besides: little else tells it from others.
 
     Returns:
-        n lines, and their keys, BLAKE2b-64: uint64[n].
+        Keys of the lines by `split_lines`: uint64[n].
     """
     masked = mask_numbers(text)
-    lines, hashed = [], []
     most = MAX_BLOCKS - 1
-    for line, masked_line in zip(text.split("\n", most), masked.split("\n", most), strict=True):
-        if words := _spaced(line if _is_told_by_numbers(masked_line) else masked_line):
-            lines.append(line)
-            hashed.append(words)
-    return lines, _hash_lines(hashed)
+    hashed = (
+        _spaced(line if _is_told_by_numbers(masked_line) else masked_line)
+        for line, masked_line in zip(text.split("\n", most), masked.split("\n", most), strict=True)
+    )
+    return _hash_lines(filter(None, hashed))
 
 
 def _is_told_by_numbers(masked: str) -> bool:
@@ -103,7 +109,7 @@ def _hash_lines(lines: Iterable[str]) -> Hashes:
 
 
 class PreparedText:
-    """A main text, packed as the store keeps it, and its blocks; see `split_blocks`.
+    """A main text, packed as the store keeps it, and its blocks; see `hash_blocks`.
 
     Each form is made when it is asked for first. `ready` makes all that the store needs of a page
     that resembles no other. A pickled one has these, but not the text, which is unpacked where
@@ -152,18 +158,14 @@ class PreparedText:
         return pack(self.text)
 
     @cached_property
-    def _blocks(self) -> tuple[list[str], Hashes]:
-        return split_blocks(self.text)
-
-    @property
     def lines(self) -> list[str]:
         """The blocks: n lines."""
-        return self._blocks[0]
+        return split_lines(self.text)
 
     @cached_property
     def keys(self) -> Hashes:
         """Keys of the blocks: uint64[n]."""
-        return self._blocks[1]
+        return hash_blocks(self.text)
 
     @cached_property
     def characters(self) -> Numbers:
@@ -178,7 +180,7 @@ class PreparedText:
 
     def __getstate__(self) -> dict[str, Any]:
         self.packed  # noqa: B018 (else there would be no text at all)
-        left_out = {"text", "_blocks"}
+        left_out = {"text", "lines"}
         return {name: value for name, value in vars(self).items() if name not in left_out}
 
 

@@ -32,13 +32,13 @@ from shingling.text import (
     Canonicaliser,
     bounded,
     scripts,
-    split_blocks,
     split_numbering,
     title_key,
     title_parts,
 )
 from shingling.text.canonical import _nfkc_with_case
 from shingling.text.folding import fold
+from shingling.text.prepared import hash_blocks, split_lines
 from shingling.text.words import cut_words, join_words
 from tests.hostile.growth import is_linear
 
@@ -89,7 +89,8 @@ _USES: dict[str, Callable[[Any], Any]] = {
     "exact_hash": exact_hash,
     "fold": fold,
     "prepare": lambda text: PreparedText(text).ready(Canonicaliser()),
-    "split_blocks": split_blocks,
+    "split_lines": split_lines,
+    "hash_blocks": hash_blocks,
     "title_key": title_key.__wrapped__,
     "title_parts": title_parts.__wrapped__,
     "split_numbering": split_numbering,
