@@ -13,7 +13,6 @@ from shingling.web.walks import WalkPage
 if TYPE_CHECKING:
     from shingling.store.session import Session
     from shingling.web.requests import Fields, Values
-    from shingling.web.store_threads import StoreThreads
 
 FIRST, SHARE = 20, 0.01
 """Duplicates that are looked at first, and the share of wrong ones that one may aim at."""
@@ -22,15 +21,14 @@ SHOWN = ("duplicates", "looked_at", "wrong", "at_most", "needed", "rows", "next"
 """Names of the values that are data."""
 
 
-def _rows(drops: Drops) -> list[Values]:
-    return [drop._asdict() for drop in drops.riskiest]
-
-
 class AuditPage(WalkPage[Drops]):
     """The page of one store; its list stays until another one is asked for."""
 
-    def __init__(self, stores: StoreThreads) -> None:
-        super().__init__("audit", stores, _rows)
+    name = "audit"
+
+    def rows(self, pairs: Drops) -> list[Values]:
+        """Make a row of each of the riskiest duplicates."""
+        return [drop._asdict() for drop in pairs.riskiest]
 
     def start(self, _: Fields) -> None:
         """List all duplicates anew, unless they are being listed."""

@@ -43,10 +43,19 @@ class ThresholdPage(WalkPage[Compared]):
         kept: what is read until something is reviewed.
     """
 
+    name = "threshold"
+
     def __init__(self, stores: StoreThreads, count: Callable[[], Values], kept: Kept) -> None:
-        super().__init__("threshold", stores, _rows)
+        super().__init__(stores)
         self._count = count
         self._kept = kept
+
+    def rows(self, pairs: Compared) -> list[Values]:
+        """Make a row of each page that would change."""
+        return [
+            {**example._asdict(), "other": example.other, "change": example.kind}
+            for example in pairs.changes.examples
+        ]
 
     def start(self, form: Fields) -> None:
         """Begin a dry run at a threshold, unless one is under way.
@@ -107,13 +116,6 @@ def _advise(session: Session) -> tuple[Report | None, str]:
 def _compare(session: Session, show: Steps, threshold: float) -> Compared:
     rules = session.fitting_rules
     return compare_rules(session, rules, replace(rules, threshold=threshold), show)
-
-
-def _rows(compared: Compared) -> list[Values]:
-    return [
-        {**example._asdict(), "other": example.other, "change": example.kind}
-        for example in compared.changes.examples
-    ]
 
 
 def advise_by(present: float, other: float, rows: list[Values]) -> Advice:

@@ -8,7 +8,7 @@ from shingling.store.store import Store
 from shingling.web.shown import link
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from shingling.store.session import Session
     from shingling.web.requests import Fields, Values
@@ -50,18 +50,21 @@ class WalkPage(Generic[_T]):
     """The page of the pairs that were found last.
 
     Args:
-        name: of the page, and of the field of an address that names a walk.
         stores: whose threads find the pairs.
-        rows: makes the rows of a walk of what was found.
+
+    Attributes:
+        name: of the page, and of the field of an address that names a walk.
     """
 
-    def __init__(
-        self, name: str, stores: StoreThreads, rows: Callable[[_T], Iterable[Values]]
-    ) -> None:
-        self.name = name
+    name: str
+
+    def __init__(self, stores: StoreThreads) -> None:
         self._stores = stores
-        self._rows = rows
         self.last: LongRead[_T] | None = None
+
+    def rows(self, pairs: _T) -> list[Values]:
+        """Make the rows of a walk of what was found."""
+        raise NotImplementedError
 
     def begin(self, read: Callable[[Session, Steps], _T], requested: Any) -> LongRead[_T]:
         """Begin to find pairs, unless some are being found."""
@@ -86,6 +89,6 @@ class WalkPage(Generic[_T]):
         }
         rows = [
             {**row, "same": answers.get(frozenset((row["url"], row["other"])))}
-            for row in self._rows(pairs)
+            for row in self.rows(pairs)
         ]
         return Walk(f"/{self.name}", {self.name: last.requested}, rows)
