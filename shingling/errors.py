@@ -29,6 +29,11 @@ def printable(text: str) -> str:
     return "".join(char if char.isprintable() else " " for char in text)
 
 
+def shortened(text: str, characters: int, mark: str = "…") -> str:
+    """Cut a text to so many characters, with a mark if some are missing."""
+    return text if len(text) <= characters else f"{text[:characters]}{mark}"
+
+
 def message_line(message: str) -> str:
     """Put a message on one line, without passwords and without what is not to be seen.
 
@@ -37,9 +42,7 @@ def message_line(message: str) -> str:
     line = " ".join(printable(message[: 2 * MAX_MESSAGE_CHARACTERS]).split())
     line = _USER_AND_PASSWORD.sub(r"\1***@", line)
     line = _PASSWORD_PARAMETER.sub(r"\1***", line)
-    if len(line) > MAX_MESSAGE_CHARACTERS:
-        return f"{line[:MAX_MESSAGE_CHARACTERS]} …"
-    return line
+    return shortened(line, MAX_MESSAGE_CHARACTERS, " …")
 
 
 class ShinglingError(Exception):

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from html import escape
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from shingling.errors import printable
+from shingling.errors import printable, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -40,9 +40,7 @@ def _cell(value: Any) -> str:
         return f"{value:.3f}"
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
-    text = str(value)
-    cut = "…" if len(text) > _MAX_CHARACTERS else ""
-    return escape(printable(text[:_MAX_CHARACTERS]) + cut)
+    return escape(printable(shortened(str(value), _MAX_CHARACTERS)))
 
 
 class Listed(list[_T]):

@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shingling.admin import checks
-from shingling.errors import RecordError, ShinglingError
+from shingling.errors import RecordError, ShinglingError, shortened
 from shingling.sketch import Halves, Scheme
 from shingling.store.index import Index
 from shingling.store.model import STATUSES
@@ -173,8 +173,7 @@ def _problem_of(fields: Mapping[str, Any], checks: Mapping[str, Check]) -> str:
 
 
 def _shown(value: object) -> str:
-    shown = repr(value)
-    return shown if len(shown) <= _MAX_SHOWN_CHARACTERS else f"{shown[:_MAX_SHOWN_CHARACTERS]}…"
+    return shortened(repr(value), _MAX_SHOWN_CHARACTERS)
 
 
 def _are_rules(value: Any) -> bool:

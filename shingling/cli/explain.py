@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rich.text import Text
 
 from shingling.console.output import print_lines, terminal
+from shingling.errors import shortened
 from shingling.similarity.diff import word_diff, written_words
 from shingling.sketch import sign
 from shingling.store.decided import PairMeasures, pair_decision
@@ -97,9 +98,7 @@ class Explained(NamedTuple):
                 continue
             print_lines("", f"Template in {name}:")
             for line in split.template[:_MAX_BLOCKS_SHOWN]:
-                plain = plain_line(line)
-                cut = "…" if len(plain) > _MAX_LINE_CHARACTERS else ""
-                print_lines(f"  {plain[:_MAX_LINE_CHARACTERS]}{cut}")
+                print_lines(f"  {shortened(plain_line(line), _MAX_LINE_CHARACTERS)}")
             if len(split.template) > _MAX_BLOCKS_SHOWN:
                 print_lines(f"  and {len(split.template) - _MAX_BLOCKS_SHOWN:,} more")
 

@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import quote, urljoin, urlsplit
 
-from shingling.errors import ShinglingError
+from shingling.errors import ShinglingError, shortened
 from shingling.text import plain_line
 
 if TYPE_CHECKING:
@@ -67,10 +67,7 @@ class SkippedPage:
     @property
     def message(self) -> str:
         """Name and reason on a line that a terminal can show, with the start of a long name."""
-        name = self.name
-        if len(name) > _MAX_SHOWN_CHARACTERS:
-            name = f"{name[:_MAX_SHOWN_CHARACTERS]}…"
-        return plain_line(f"{name}: {self.reason}")
+        return plain_line(f"{shortened(self.name, _MAX_SHOWN_CHARACTERS)}: {self.reason}")
 
 
 Entry: TypeAlias = SavedPage | SkippedPage

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from scrapy.utils.conf import closest_scrapy_cfg
 
-from shingling.errors import SettingsError, ShinglingError, StoreError, printable
+from shingling.errors import SettingsError, ShinglingError, StoreError, printable, shortened
 from shingling.extraction.extractors import BUILT_IN, find_extractor
 from shingling.extraction.limits import usable_cpus
 from shingling.rooms import hooks
@@ -203,8 +203,7 @@ def _read(name: str, settings: BaseSettings, setting: Setting) -> Any:
 
 def _short(message: str) -> str:
     """Cut a message that repeats a long value."""
-    words = _LONG_WORD.sub(r"\1…", printable(message))
-    return words if len(words) <= _MAX_DETAIL else f"{words[:_MAX_DETAIL]} …"
+    return shortened(_LONG_WORD.sub(r"\1…", printable(message)), _MAX_DETAIL, " …")
 
 
 def _shown(value: Any) -> str:
