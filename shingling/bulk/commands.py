@@ -10,7 +10,14 @@ from scrapy.exceptions import UsageError
 
 from shingling.console.opening import chosen_url
 from shingling.console.options import EVERY, flag, name_option, option, share, text, whole_number
-from shingling.console.output import FOUND, counted, print_json, print_lines, print_table
+from shingling.console.output import (
+    FOUND,
+    counted,
+    print_json,
+    print_left_out,
+    print_lines,
+    print_table,
+)
 from shingling.console.progress import progress_bar
 from shingling.console.subcommand import HelpGroup, Subcommand
 from shingling.errors import BulkError
@@ -46,7 +53,7 @@ def _bulk(options: CommandOptions) -> int:
                 against=options.against,
                 store=store,
                 restart=options.restart,
-                progress=lambda step: show(step.phase, step.rows, step.share),
+                progress=lambda step: show(*step),
             )
         except KeyboardInterrupt:
             raise BulkError("interrupted; give the same command again") from None
@@ -130,16 +137,14 @@ def _print(summary: Summary, options: Options, out: str) -> None:
     if summary.stored is not None:
         shown = ", ".join(f"{number:,} {status}" for status, number in summary.stored.items())
         rows.append(("in the store", shown or "nothing"))
-    print_table(["", ""], rows, header=False)
+    print_table(["", ""], rows)
     if summary.problems:
         print_lines("")
         print_table(
             ["file", "line", "problem"],
             [(problem.file, f"{problem.line:,}", problem.reason) for problem in summary.problems],
         )
-        left = summary.bad - len(summary.problems)
-        if left:
-            print_lines(f"and {left:,} more")
+        print_left_out(summary.bad - len(summary.problems))
 
 
 COMMANDS = (

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rich.text import Text
 
-from shingling.console.output import print_lines, terminal
+from shingling.console.output import print_left_out, print_lines, terminal
 from shingling.errors import shortened
 from shingling.similarity.diff import word_diff, written_words
 from shingling.sketch import sign
@@ -99,8 +99,7 @@ class Explained(NamedTuple):
             print_lines("", f"Template in {name}:")
             for line in split.template[:_MAX_BLOCKS_SHOWN]:
                 print_lines(f"  {shortened(plain_line(line), _MAX_LINE_CHARACTERS)}")
-            if len(split.template) > _MAX_BLOCKS_SHOWN:
-                print_lines(f"  and {len(split.template) - _MAX_BLOCKS_SHOWN:,} more")
+            print_left_out(len(split.template) - _MAX_BLOCKS_SHOWN, "  ")
 
 
 def _said(both: Overlap | None) -> str:

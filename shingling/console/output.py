@@ -130,10 +130,8 @@ def terminal(**options: Any) -> Console:
     return Console(color_system=None if os.environ.get("NO_COLOR") else "auto", **options)
 
 
-def print_table(
-    columns: Sequence[str], rows: Sequence[Sequence[str]], *, header: bool = True
-) -> None:
-    """Print a table; no cell is read as markup.
+def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table, with a header if a column has a name; no cell is read as markup.
 
     On a terminal, URLs are cut in the middle so that a row fits in a line; other long cells are
     folded.
@@ -142,7 +140,7 @@ def print_table(
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=None, show_header=header, pad_edge=False, header_style="bold")
+    table = Table(box=None, show_header=any(columns), pad_edge=False, header_style="bold")
     for column in columns:
         table.add_column(column, overflow="fold")
     cells = [[printable(cell).strip() for cell in row] for row in rows]
@@ -239,6 +237,12 @@ def print_found(
         print_lines(nothing)
     print_more(items, options)
     return FOUND if shown else NOT_FOUND
+
+
+def print_left_out(number: int, about: str = "", *, error: bool = False) -> None:
+    """Say how many of a list are not shown, if there are any."""
+    if number > 0:
+        print_lines(f"{about}and {number:,} more", error=error)
 
 
 def print_more(items: Sequence[object], options: CommandOptions) -> None:

@@ -17,6 +17,7 @@ from shingling.console.output import (
     NOT_FOUND,
     confirmed,
     print_json,
+    print_left_out,
     print_lines,
     print_result,
     print_table,
@@ -139,7 +140,6 @@ def _print_changes(
             ("duplicates no longer", f"{changes.to_original:,}"),
             ("other original", f"{changes.moved:,}"),
         ],
-        header=False,
     )
     if changes.examples:
         print_lines("")
@@ -148,9 +148,8 @@ def _print_changes(
             for page in changes.examples
         ]
         print_table(["URL", "duplicate of, before", "now"], shown_as)
-        left = changes.to_original + changes.to_duplicate + changes.moved - len(shown_as)
-        if left:
-            print_lines(f"and {left:,} more")
+        changed = changes.to_original + changes.to_duplicate + changes.moved
+        print_left_out(changed - len(shown_as))
     if len(extractors) > 1:
         print_lines(
             "",

@@ -12,7 +12,15 @@ from scrapy.exceptions import UsageError
 
 from shingling.console.opening import chosen_url, open_session
 from shingling.console.options import EVERY, flag, name_option, option
-from shingling.console.output import FAILED, FOUND, counted, print_json, print_lines, print_result
+from shingling.console.output import (
+    FAILED,
+    FOUND,
+    counted,
+    print_json,
+    print_left_out,
+    print_lines,
+    print_result,
+)
 from shingling.console.progress import progress_bar
 from shingling.console.subcommand import HelpGroup, Subcommand
 from shingling.errors import REPAIR, NoStoreError, RecordError
@@ -185,8 +193,7 @@ def _print_counts(options: CommandOptions, imported: Imported) -> int:
     else:
         for at, problem in problems:
             print_lines(f"{at}: {problem}", error=True)
-        if bad > len(problems):
-            print_lines(f"… and {bad - len(problems):,} more", error=True)
+        print_left_out(bad - len(problems), "… ", error=True)
         by_status = [
             f"{counts[status]:,} {status} ({share:.1%})"
             for status, share in shares.items()

@@ -26,6 +26,7 @@ from shingling.console.output import (
     counted,
     print_found,
     print_json,
+    print_left_out,
     print_lines,
     print_result,
     print_table,
@@ -182,8 +183,7 @@ def _check(options: CommandOptions) -> int:
         for kind, names in findings.examples.items():
             for name in names:
                 print_lines(f"{kind}: {name}")
-            if findings.found[kind] > len(names):
-                print_lines(f"{kind}: … and {findings.found[kind] - len(names):,} more")
+            print_left_out(findings.found[kind] - len(names), f"{kind}: … ")
         print_lines(REPAIR)
     return FOUND if findings.is_sound else NOT_FOUND
 

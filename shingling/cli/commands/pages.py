@@ -87,7 +87,7 @@ def _print_status(status: StoreStatus) -> None:
         ("full keys", full_keys if status.full_keys else ""),
         ("fetches", url_rules if status.url_rules else ""),
     ]
-    print_table(["", ""], [row for row in rows if row[1]], header=False)
+    print_table(["", ""], [row for row in rows if row[1]])
 
 
 def _print_runs(runs: list[RunRecord]) -> None:
@@ -223,7 +223,7 @@ def _print_page(page: StoredPage, options: CommandOptions, store: Store) -> None
         for name, value in columns.items()
         if value not in (None, "")
     ]
-    print_table(["", ""], rows, header=False)
+    print_table(["", ""], rows)
     if verdicts := store.verdicts(page):
         print_lines("")
         print_table(
