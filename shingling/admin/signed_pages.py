@@ -47,7 +47,7 @@ def exported_header(path: str) -> Header:
         RecordError: it is not of this release.
     """
     with closing(read_lines(path)) as lines:
-        return Header.from_record(next(records_in(lines)))
+        return Header.from_record(next(records_in(lines), Record("nothing", {})))
 
 
 def exported_pages(path: str) -> Iterator[Mapping[str, Any]]:

@@ -202,7 +202,7 @@ class _Lane:
         """
         deaths: Counter[int] = Counter()  # of workers, by row
         while True:
-            self._write_row(-1)
+            self._signer.row_file.write_bytes(np.int64(-1).tobytes())  # no row so far
             try:
                 worker = self._running_worker()
                 signed: SignedPart = worker.ask(task, self._signer.options.timeout, self._row)
@@ -249,9 +249,6 @@ class _Lane:
 
     def _row(self) -> int:
         return int(np.fromfile(self._signer.row_file, np.int64)[0])
-
-    def _write_row(self, row: int) -> None:
-        self._signer.row_file.write_bytes(np.int64(row).tobytes())
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ def json_value(value: Any) -> Any:
     as_dict = getattr(value, "as_dict", None) or getattr(value, "_asdict", None)
     if as_dict is not None:
         return json_value(as_dict())
-    if isinstance(value, (datetime, date, time)):
+    if isinstance(value, (date, time)):
         return value.isoformat()
     if isinstance(value, Decimal):
         return int(value) if value == value.to_integral_value() else float(value)

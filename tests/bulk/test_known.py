@@ -185,6 +185,13 @@ def test_what_is_not_there_is_said(known: str, problem: str, tmp_path: Path) -> 
     assert not (tmp_path / "out").exists()
 
 
+def test_an_empty_file_is_no_exported_store(tmp_path: Path) -> None:
+    for name in ("kept.jsonl", "store.jsonl"):
+        (tmp_path / name).touch()
+    with pytest.raises(ShinglingError, match="first record of a store"):
+        against(tmp_path, tmp_path / "out")
+
+
 def test_signatures_of_another_scheme_are_not_compared(tmp_path: Path) -> None:
     one_by_one(KNOWN, tmp_path / "dedup.db", RULES, Scheme(3))
     with pytest.raises(SchemeError):
