@@ -58,7 +58,7 @@ def _bulk(options: CommandOptions) -> int:
         except KeyboardInterrupt:
             raise BulkError("interrupted; give the same command again") from None
     if options.json:
-        return print_json(summary.as_dict())
+        return print_json(summary)
     _print(summary, chosen, options.out)
     return FOUND
 

@@ -64,12 +64,12 @@ class Explained(NamedTuple):
         """Show what decided, what is known besides, and passages, as JSON."""
         a, b = self.a, self.b
         return {
-            "decided": None if self.decision is None else self.decision.as_dict(),
-            "differing_fields": list(self.fields),
+            "decided": self.decision,
+            "differing_fields": self.fields,
             **self.known(scheme).as_dict(),
             "template": {"a": round(a.template_share, 4), "b": round(b.template_share, 4)},
-            "left_out": {"a": list(a.template), "b": list(b.template)},
-            "passages": [change._asdict() for change in word_diff(a.compared, b.compared)],
+            "left_out": {"a": a.template, "b": b.template},
+            "passages": word_diff(a.compared, b.compared),
         }
 
     def print_decision(self) -> None:

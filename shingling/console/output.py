@@ -10,6 +10,7 @@ import sys
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from shingling.errors import printable
+from shingling.files.json_values import json_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -56,11 +57,14 @@ def confirmed(options: CommandOptions, question: str) -> bool:
 def print_json(value: Any) -> int:
     """Print JSON.
 
+    Args:
+        value: what `json_value` takes, such as objects with an `as_dict`.
+
     Returns:
         The exit status for what was found.
     """
     is_unicode = (sys.stdout.encoding or "utf-8").lower().startswith("utf")
-    print(json_text(value, ascii_only=not is_unicode, indent=2))
+    print(json_text(json_value(value), ascii_only=not is_unicode, indent=2))
     return FOUND
 
 
@@ -210,18 +214,18 @@ def print_pages(pages: Iterable[StoredPage]) -> None:
 def print_found(
     items: Sequence[_T],
     options: CommandOptions,
-    as_json: Callable[[_T], Any],
     show: Callable[[Sequence[_T]], object],
     nothing: str,
+    as_json: Callable[[_T], Any] = json_value,
 ) -> int:
     """Print what was found, `--limit` of it at most, and say whether there is more.
 
     Args:
         items: one more than the limit, if there is more.
         options: of the command.
-        as_json: converts one of it to values that JSON has.
         show: prints it for a person.
         nothing: line for a person if nothing was found.
+        as_json: converts one of it to values that JSON has.
 
     Returns:
         The exit status.

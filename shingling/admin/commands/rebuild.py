@@ -128,7 +128,7 @@ def _print_changes(
     options: CommandOptions, changes: Changes, index: IndexShape, extractors: list[str]
 ) -> int:
     if options.json:
-        shown = {**changes.as_dict(), "dry_run": options.dry_run, "index": index._asdict()}
+        shown = {**changes.as_dict(), "dry_run": options.dry_run, "index": index}
         return print_json(shown)
     before, after = changes.originals
     print_table(

@@ -68,7 +68,7 @@ def _review(options: CommandOptions) -> int:
         stored_pages = {url: store.find(url) for url in (a, b)}
     pages = [page for stored in stored_pages.values() for page in stored]
     if options.json:
-        print_json([page.as_dict() for page in pages])
+        print_json(pages)
     else:
         for url, stored in stored_pages.items():
             if not stored:
@@ -80,11 +80,9 @@ def _review(options: CommandOptions) -> int:
 
 
 def _list_reviews(options: CommandOptions) -> int:
-    from shingling.store.model import Review
-
     with open_store(options) as store:
         reviews = store.admin.reviews(options.url[0] if options.url else None)
-    return print_found(reviews, options, Review.as_dict, _print_reviews, "no reviews are stored")
+    return print_found(reviews, options, _print_reviews, "no reviews are stored")
 
 
 def _print_reviews(reviews: Sequence[Review]) -> None:
@@ -172,7 +170,7 @@ def _check(options: CommandOptions) -> int:
     with open_store(options) as store, progress_bar("examined") as show:
         findings = store.admin.check(lambda phase, done: show(phase, done, None))
     if options.json:
-        print_json(findings.as_dict())
+        print_json(findings)
     elif findings.is_sound:
         print_lines(f"{counted(findings.pages, 'page')}: no damage")
     else:

@@ -88,7 +88,7 @@ def _compare(options: CommandOptions) -> int:
     if options.json:
         shown = comparison.as_dict() | {"warnings": comparison.warnings} | _fields(a, b)
         if options.diff:
-            shown["diff"] = [change._asdict() for change in changes]
+            shown["diff"] = changes
         if explained is not None:
             shown["explained"] = explained.as_dict(scheme)
         return print_json(shown)

@@ -54,7 +54,7 @@ def _status(options: CommandOptions) -> int:
     with open_store(options) as store:
         status, last_runs = store.status(), store.runs(_RUNS_SHOWN)
     if options.json:
-        return print_json({**status.as_dict(), "last_runs": [run.as_dict() for run in last_runs]})
+        return print_json({**status.as_dict(), "last_runs": last_runs})
     _print_status(status)
     if last_runs:
         print_lines("")
@@ -131,8 +131,6 @@ def _list(options: CommandOptions) -> int:
     options.limit = options.limit or (MAX_WHOLE_NUMBER if is_data else DEFAULT_LIMIT)
     if options.change is not None and options.run is None:
         raise UsageError("--change is of a run: name it by --run")
-    from shingling.store.model import StoredPage
-
     with open_store(options) as store:
         pages = list(
             store.pages(
@@ -147,7 +145,7 @@ def _list(options: CommandOptions) -> int:
                 limit=options.limit + 1,
             )
         )
-    return print_found(pages, options, StoredPage.as_dict, print_pages, "no such pages are stored")
+    return print_found(pages, options, print_pages, "no such pages are stored")
 
 
 def _show(options: CommandOptions) -> int:
@@ -173,11 +171,11 @@ def _columns(page: StoredPage, split: SplitText | None) -> dict[str, Any]:
 
 def _page_as_dict(page: StoredPage, options: CommandOptions, store: Store) -> dict[str, Any]:
     split = store.split_text(page)
-    duplicates = [other.as_dict() for other in store.duplicates(page)]
-    verdicts = [
-        {**other, "started": other["started"].isoformat()} for other in store.verdicts(page)
-    ]
-    shown = {"duplicates": duplicates, "verdicts": verdicts, **_columns(page, split)}
+    shown: dict[str, Any] = {
+        "duplicates": store.duplicates(page),
+        "verdicts": store.verdicts(page),
+        **_columns(page, split),
+    }
     if page.status == "skipped":
         from shingling.store.decided import rounded_measures
 
@@ -253,11 +251,9 @@ def _cell(name: str, value: Any) -> str:
 
 
 def _groups(options: CommandOptions) -> int:
-    from shingling.store.model import Group
-
     with open_store(options) as store:
         groups = list(store.groups(options.limit + 1, site=options.site))
-    return print_found(groups, options, Group.as_dict, _print_groups, "no duplicates are stored")
+    return print_found(groups, options, _print_groups, "no duplicates are stored")
 
 
 def _print_groups(groups: Iterable[Group]) -> None:

@@ -61,9 +61,9 @@ def _similar(options: CommandOptions) -> int:
     return print_found(
         matches,
         options,
-        lambda match: _as_json(match, measure),
         lambda shown: _print_matches(shown, measure if distance is None else "distance"),
         nothing,
+        lambda match: _as_json(match, measure),
     )
 
 

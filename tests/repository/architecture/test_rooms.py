@@ -39,7 +39,7 @@ CORE = {
     "files": _GROUND | {"text", "extraction"},
     "store": _TEXTS | {"rooms"},
     "plugin": _TEXTS | {"rooms", "extraction", "store"},
-    "console": _TEXTS | {"store", "plugin"},
+    "console": _TEXTS | {"files", "store", "plugin"},
 }
 """What each package of the core may import besides itself: none of the rooms."""
 
