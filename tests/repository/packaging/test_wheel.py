@@ -124,7 +124,7 @@ def test_a_wheel_made_without_a_compiler_works_in_a_project_with_what_it_require
     assert "1 (0 exact, 1 near)" in status
 
 
-_SUFFIXES = {".py", ".mako", ".txt", ".typed", ".html", ".css", ".js", ".svg"}
+_SUFFIXES = {".py", ".mako", ".txt", ".npz", ".typed", ".html", ".css", ".js", ".svg"}
 
 
 def test_the_wheel_has_everything(source: Path) -> None:
