@@ -21,7 +21,7 @@ from shingling.errors import ExtractionError, NoStoreError, SchemeError, StoreEr
 from shingling.extraction.extractors import find_extractor
 from shingling.extraction.pages import Extraction, Fetched, PageExtractor
 from shingling.extraction.pool import ExtractionPool
-from shingling.files.json_values import number_or_time
+from shingling.json_values import number_or_time
 from shingling.rules.own_fields import OwnFields
 from shingling.sketch import Signature
 from shingling.store.ids import BadRowError, id_of

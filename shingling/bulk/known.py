@@ -18,7 +18,7 @@ from shingling.bulk.inputs.sources import Source, sources_of
 from shingling.bulk.signed_rows import DECISION, KEPT, NO_ROW, SignedPart
 from shingling.bulk.storing import STATUSES, STORE_FILE, STORE_FOLDER
 from shingling.errors import BulkError, SchemeError
-from shingling.files.json_values import to_json
+from shingling.json_values import to_json
 from shingling.sketch import Signature
 from shingling.store.session import Session
 from shingling.text import plain_line

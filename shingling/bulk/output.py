@@ -17,7 +17,7 @@ from shingling.bulk.signed_rows import EXACT, NEAR, NO_ROW, SHORT
 from shingling.bulk.storing import STORE_FILE, store_records
 from shingling.console.files import LEFT_OVER, written_whole
 from shingling.errors import BulkError
-from shingling.files.json_values import to_json
+from shingling.json_values import to_json
 from shingling.rules import METHODS
 from shingling.store.index import Index
 from shingling.text import plain_line

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from shingling.bulk.options import order_field
-from shingling.files.json_values import number_or_time
+from shingling.json_values import number_or_time
 from shingling.sketch import sign
 from shingling.store.ids import USUAL_ID_FIELDS, BadRowError, id_of
 from shingling.text import clean

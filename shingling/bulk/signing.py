@@ -23,7 +23,7 @@ from shingling.extraction.extractors import find_extractor
 from shingling.extraction.limits import limit_memory
 from shingling.extraction.pages import Fetched
 from shingling.extraction.processes import Worker, WorkerDiedError, WorkerTimeoutError
-from shingling.files.json_values import to_json
+from shingling.json_values import to_json
 from shingling.sketch import sign
 from shingling.store.ids import BadRowError
 from shingling.text import plain_line

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from shingling.bulk.inputs.sources import source_of_lines
 from shingling.errors import BulkError
-from shingling.files.json_values import json_value, to_json
+from shingling.json_values import json_value, to_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -10,7 +10,7 @@ import sys
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from shingling.errors import printable
-from shingling.files.json_values import json_value
+from shingling.json_values import json_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

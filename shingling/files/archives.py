@@ -16,7 +16,6 @@ from shingling.extraction.html import sniff_html
 from shingling.extraction.limits import limit_memory, limit_time
 from shingling.extraction.processes import Worker, WorkerDiedError
 from shingling.files.bodies import DECODING_ERRORS, decoded
-from shingling.files.json_values import number_or_time
 from shingling.files.lines import reading_errors, unpacked
 from shingling.files.pages import (
     MAX_HEAD_BYTES,
@@ -30,6 +29,7 @@ from shingling.files.pages import (
     url_problem,
 )
 from shingling.files.records import RecordStream
+from shingling.json_values import number_or_time
 from shingling.rules import WORKER_MEMORY_BYTES
 from shingling.text import plain_line
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from starlette.responses import Response, StreamingResponse
 
 from shingling.console.output import csv_text, json_text
-from shingling.files.json_values import json_value
+from shingling.json_values import json_value
 from shingling.web.requests import MAX_ROWS
 from shingling.web.shown import link
 

@@ -13,9 +13,9 @@ from w3lib.encoding import http_content_type_encoding
 
 from shingling.extraction.html import decode
 from shingling.extraction.pages import Fetched
-from shingling.files.json_values import json_value
 from shingling.files.lines import AFTER_OBJECT, BOM, json_object, limited_lines
 from shingling.files.pages import SkippedPage
+from shingling.json_values import json_value
 from shingling.text import plain_line
 
 if TYPE_CHECKING:

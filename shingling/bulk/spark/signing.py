@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from shingling.bulk.rows import compared_text, id_of_row, place_of_row, sign_row, without_text
 from shingling.bulk.spark.batches import of_columns, of_rows
-from shingling.files.json_values import json_value
+from shingling.json_values import json_value
 from shingling.store.ids import BadRowError
 from shingling.store.schema.rows import LITTLE_ENDIAN, SIGNED as SIGNED_NUMBER
 
