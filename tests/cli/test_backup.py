@@ -10,7 +10,9 @@ import subprocess
 import sys
 import threading
 from contextlib import closing
+from http.client import HTTPConnection
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import pytest
 from rich.text import Text
@@ -114,11 +116,15 @@ def test_serve_ends_by_either_signal_with_its_store_closed(
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
         ) as process,
     ):
-        assert so_within(PATIENCE, lambda: b"url" in (tmp_path / "printed").read_bytes())
+        assert so_within(PATIENCE, lambda: b"}" in (tmp_path / "printed").read_bytes())
+        address = urlsplit(json.loads((tmp_path / "printed").read_bytes())["url"])
+        with closing(HTTPConnection("127.0.0.1", address.port or 0, timeout=PATIENCE)) as served:
+            served.request("GET", "/overview")
+            status = served.getresponse().status
         process.send_signal(number)
         _, errors = process.communicate(timeout=PATIENCE)
     assert (process.returncode, errors) == (0, b"")
-    assert json.loads((tmp_path / "printed").read_bytes())["url"].startswith("http://127.0.0.1")
+    assert (address.hostname, status) == ("127.0.0.1", 200)
     assert not (tmp_path / "dedup.db-wal").exists()
 
 
