@@ -25,7 +25,7 @@ _FIELDS_OF_RECORDS = {"format", "settings", "same", "minima", "blocks", "pages"}
 
 
 _ENCODE: dict[str, Callable[[Any], str]] = {
-    **dict.fromkeys((*BINARY, "blocks"), lambda raw: base64.b64encode(raw).decode()),
+    **dict.fromkeys((*BINARY, "blocks", "lines"), lambda raw: base64.b64encode(raw).decode()),
     "text_hash": bytes.hex,
     "simhash": lambda number: f"{number:016x}",
 }

@@ -13,7 +13,7 @@ from shingling.sketch import Halves, Scheme
 from shingling.store.index import Index
 from shingling.store.model import STATUSES
 from shingling.store.schema.rows import COLUMNS, PAGE_FIELDS
-from shingling.store.templates import are_entries
+from shingling.store.templates import are_entries, are_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -249,6 +249,7 @@ _KINDS: dict[str, dict[str, Check]] = {
     "template": {
         "site": checks.STRING,
         "blocks": (are_entries, "blocks of a site"),
+        "lines": checks.or_none((are_lines, "lines of a site")),
     },
     "end": {"pages": checks.COUNT},
 }

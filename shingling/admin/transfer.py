@@ -31,7 +31,7 @@ from shingling.store.schema.tables import (
     texts,
 )
 from shingling.store.session import read_index, scheme_columns
-from shingling.store.templates import merge_newest
+from shingling.store.templates import merge_newest, merge_newest_lines
 from shingling.text import pack
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ _PAGES = text(
     " LEFT JOIN pages AS original ON original.id = pages.original_id"
     " LEFT JOIN texts ON texts.page_id = pages.id ORDER BY pages.id"
 )
-_TEMPLATES = text("SELECT site, entries FROM site_blocks ORDER BY site, id")
+_TEMPLATES = text("SELECT site, entries, lines FROM site_blocks ORDER BY site, id")
 _REVIEWS = text(
     "SELECT a_url AS a, b_url AS b, same, note, created FROM reviews ORDER BY a_key, b_key"
 ).columns(same=Boolean)
@@ -152,10 +152,12 @@ def _exported_pages(connection: Connection, with_texts: bool) -> Iterator[Mappin
 
 
 def _exported_templates(connection: Connection) -> Iterator[Record]:
-    for site, rows in groupby(_rows(connection, _TEMPLATES), key=itemgetter("site")):
-        merged = merge_newest(row["entries"] for row in rows)
-        if merged:
-            yield Record("template", {"site": site, "blocks": merged})
+    for site, of_site in groupby(_rows(connection, _TEMPLATES), key=itemgetter("site")):
+        rows = [*of_site]
+        blocks = merge_newest(row["entries"] for row in rows)
+        lines = merge_newest_lines(row["lines"] for row in rows)
+        if blocks or lines:
+            yield Record("template", {"site": site, "blocks": blocks, "lines": lines})
 
 
 def restore(session: Session, header: Header, records: Iterable[Record]) -> Counter[str] | None:
@@ -218,7 +220,10 @@ def _write(connection: Connection, batch: Sequence[Record]) -> None:
     elif kind == "review":
         merge_reviews(connection, batch)
     elif kind == "template":
-        rows = [{"site": values["site"], "entries": values["blocks"]} for values in fields]
+        rows = [
+            {"site": values["site"], "entries": values["blocks"], "lines": values.get("lines")}
+            for values in fields
+        ]
         connection.execute(insert(site_blocks), rows)
     else:
         rows = [*map(_page_row, fields)]

@@ -32,6 +32,7 @@ from shingling.rules import (
     MAX_BYTES,
     MAX_SIMHASH_DISTANCE,
     METHODS,
+    MOVING_LINES,
     OWN_TEXT,
     WORKER_MEMORY_BYTES,
 )
@@ -131,7 +132,8 @@ class DedupSettings:
         """Take the settings that pages are decided by, which the store keeps with a run."""
         names = (
             *("threshold", "method", "simhash_distance", "containment", "min_words", "scope"),
-            *("templates", "fields", "ignore_fields", "own_text", "prefer_sites", "extractor"),
+            *("templates", "fields", "ignore_fields", "own_text", "moving_lines", "prefer_sites"),
+            "extractor",
         )
         values = {**vars(self), **vars(self.rules)}
         return {name: values[name] for name in names}
@@ -483,6 +485,7 @@ SETTINGS: dict[str, Setting] = {
     "DEDUP_FILL_FIELDS": ((), f"a list of names among {', '.join(FILLABLE)}", fillable_names),
     "DEDUP_HTML_FIELD": ("html", *_FIELDS),
     "DEDUP_IGNORE_FIELDS": ((), "a list of names of fields", _names),
+    "DEDUP_MOVING_LINES": (MOVING_LINES[0], *choice(*MOVING_LINES)),
     "DEDUP_MULTI_ITEM_PAGES": ("keep", *choice("keep", "drop")),
     "DEDUP_MAX_BYTES": (MAX_BYTES, *whole_number(1, 1_000_000_000, " of bytes")),
     "DEDUP_METHOD": (DEFAULT_METHOD, *choice(*METHODS)),

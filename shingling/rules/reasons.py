@@ -107,6 +107,7 @@ class Reason(StrEnum):
     )
     OTHER_FIELDS = "other_fields"
     OWN_TEXT = "own_text"
+    MOVING_LINES = "moving_lines"
     ORIGINAL_MISSING = "original_missing"
     PREFERRED_SITE = "preferred_site"
     REVIEW = "review"

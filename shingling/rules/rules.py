@@ -15,6 +15,7 @@ from shingling.rules import (
     DEFAULT_THRESHOLD,
     MAX_SIMHASH_DISTANCE,
     METHODS,
+    MOVING_LINES,
     OWN_TEXT,
 )
 
@@ -47,6 +48,9 @@ class Rules:
         own_text: what of its text keeps a page that resembles an original of its site: "keep",
             other numbers and passages; "strict", any changed line; "ignore", nothing. Without
             `store_text` it has no effect.
+        moving_lines: what becomes of a page that is met again, and has changed only in lines that
+            move from crawl to crawl: "count", it has changed; "ignore", it is unchanged. Without
+            `store_text` or `templates` it has no effect.
         prefer_sites: hosts, in lower case and without `www.`. Their pages are never duplicates
             of pages of other sites, nor of those of a site that stands further down.
 
@@ -65,6 +69,7 @@ class Rules:
     fields: str | tuple[str, ...] = "auto"
     ignore_fields: tuple[str, ...] = ()
     own_text: str = OWN_TEXT[0]
+    moving_lines: str = MOVING_LINES[0]
     prefer_sites: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -76,6 +81,8 @@ class Rules:
         is_minimum = type(self.min_words) is int and self.min_words >= 0
         _require(is_minimum, "min_words", self.min_words, "a whole number from 0 on")
         _require(self.own_text in OWN_TEXT, "own_text", self.own_text, " or ".join(OWN_TEXT))
+        is_known = self.moving_lines in MOVING_LINES
+        _require(is_known, "moving_lines", self.moving_lines, " or ".join(MOVING_LINES))
         days = self.original_max_age_days
         is_age = days is None or (_is_number(days) and days > 0)
         _require(is_age, "original_max_age_days", days, "a number above 0, or None")
@@ -117,7 +124,7 @@ class Rules:
     def deciding(self) -> str:
         """What decides, as JSON: pages that were decided by something else are decided again."""
         values = asdict(self)
-        del values["store_text"]
+        del values["store_text"], values["moving_lines"]
         if not self.prefer_sites:  # pages that an earlier release has decided stand as they do
             del values["prefer_sites"]
         return json.dumps(values, sort_keys=True)
@@ -159,6 +166,7 @@ class RuleValues(TypedDict, total=False):
     fields: str | tuple[str, ...]
     ignore_fields: tuple[str, ...]
     own_text: str
+    moving_lines: str
     prefer_sites: tuple[str, ...]
 
 

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from shingling.sketch.shingles import fingerprints, keyed_hashes
-from shingling.text import LINK_MARK, UNSPACED, canonical_words, fold_line, fold_words
+from shingling.text import CURRENCY, LINK_MARK, UNSPACED, canonical_words, fold_line, fold_words
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from shingling.arrays import Integers
 
@@ -33,16 +33,17 @@ _START, _END = ["\n"] * _RUN, ["\f"] * _RUN  # around a text; no word has them
 _NUMBER_SIGN = "#"  # that a number begins with; no word has it
 _STAND_IN = "\N{LATIN LETTER BILABIAL CLICK}"  # for a number, while a line is cut into words
 _LETTERS = "a-zß-ʯͱ-ԯ"  # of names such as python3; lines are folded
-_CURRENCY = "$€£¥¢₹₽₩₺₴₪₫฿₦₱"
 _DIGIT = re.compile(r"\d")
+_SPACED_LIST = re.compile(r"(?<=\d), (?=\d)")
+_IN_BRACKETS = re.compile(r"\[\d++(?:, ?\d++)++\]")
 # A number without unit, sign or decimals, and a few words without digits.
 _PLAIN_NUMBER = re.compile(r"\d{1,3}(?:[,'’]\d{3})*+|\d++")
 _LABEL = re.compile(r"(?:[^\s\d]++\s*+){1,5}+")
 # A name, with the digits in it, or a number, which is a group: sign, digits and separators, unit.
 _NAME_OR_NUMBER = re.compile(
     rf"[{_LETTERS}_](?:-*+[{_LETTERS}\d_])*+(?:(?<=\d)\.\d+)*+"
-    rf"|((?:(?<!\S)[-+−±~≈<>≤≥]\ ?|[{_CURRENCY}]\ ?){{0,4}}+\d(?:[-.,:/'’×·]*+[{_LETTERS}\d])*+"
-    rf"(?:\ ?(?:[%‰°{_CURRENCY}]+[{_LETTERS}]?|[{UNSPACED}]|[^\W\d_{UNSPACED}]++))?+)"
+    rf"|((?:(?<!\S)[-+−±~≈<>≤≥]\ ?|[{CURRENCY}]\ ?){{0,4}}+\d(?:[-.,:/'’×·]*+[{_LETTERS}\d])*+"
+    rf"(?:\ ?(?:[%‰°{CURRENCY}]+[{_LETTERS}]?|[{UNSPACED}]|[^\W\d_{UNSPACED}]++))?+)"
 )
 
 
@@ -94,6 +95,28 @@ def own_passage(
         if sum(map(len, mine)) + sum(map(len, theirs)) <= _MAX_CHARACTERS:
             passage = _Comparison(mine, theirs).passage(min_words)
     return (passage or first)._replace(counts=True) if strict else passage
+
+
+def other_number(
+    numbered: Mapping[int, Sequence[str]], others: Mapping[int, Sequence[str]]
+) -> OwnPassage | None:
+    """Find a line that another text has too, but not with this number.
+
+    Args:
+        numbered: lines of the text that have numbers; of one key are those that differ in these.
+        others: those of the other one.
+    """
+    for key in numbered.keys() & others.keys():
+        said = {*map(folded_numbers, others[key])}
+        for line in numbered[key]:
+            if folded_numbers(line) not in said:
+                return _shown(line, others[key][0])
+    return None
+
+
+def folded_numbers(line: str) -> str:
+    """Fold a line, also the ways to write a list of numbers: `[1, 2]` and `[1,2]`."""
+    return _SPACED_LIST.sub(",", fold_line(line))
 
 
 def own_lines(lines: Sequence[str], others: Sequence[str], *, folded: bool = True) -> list[str]:
@@ -154,18 +177,18 @@ class _Comparison:
         passages = edges.reshape(-1, 2).tolist()
         for start, end in passages[:_MAX_PASSAGES]:
             if self._has_other_number(start, end):
-                return self._shown(start, end, counts=True)
+                return self._passage(start, end, counts=True)
         long = [(end - start, start, end) for start, end in passages if end - start >= _RUN]
         if sum(size for size, _, _ in long) >= max(min_words, 1):
-            return self._shown(*max(long)[1:], counts=True)
+            return self._passage(*max(long)[1:], counts=True)
         counts = len(passages) > _MAX_PASSAGES  # too many to be looked at
-        return self._shown(*passages[0], counts=counts) if passages else None
+        return self._passage(*passages[0], counts=counts) if passages else None
 
-    def _shown(self, start: int, end: int, *, counts: bool) -> OwnPassage:
+    def _passage(self, start: int, end: int, *, counts: bool) -> OwnPassage:
         low, high = self._place(start, end)
         line = self._lines[self._line_of[start]]
         other = self._others[self._other_line_of[low]] if low < high else ""
-        return OwnPassage(_cut(line, other), _cut(other, line), counts)
+        return _shown(line, other)._replace(counts=counts)
 
     def _place(self, start: int, end: int) -> tuple[int, int]:
         """Where the words of the second text stand that a passage is in the place of."""
@@ -210,6 +233,7 @@ def _words_of(line: str) -> list[str]:
     folded, words = (part.decode() for part in fold_words(line))
     if not _DIGIT.search(folded):
         return words.split()
+    folded = _IN_BRACKETS.sub(lambda match: match[0].replace(" ", ""), folded)
     numbers: list[str] = []
 
     def stand_in(match: re.Match[str]) -> str:
@@ -240,6 +264,10 @@ def _is_counter(line: str, before: str) -> bool:
     if _PLAIN_NUMBER.fullmatch(line.strip()) is None:
         return False
     return not _LABEL.fullmatch(before.strip())
+
+
+def _shown(line: str, other: str) -> OwnPassage:
+    return OwnPassage(_cut(line, other), _cut(other, line), counts=True)
 
 
 def _cut(line: str, other: str = "") -> str:

@@ -88,6 +88,7 @@ _REASONS: dict[str, str] = {
     Reason.ORIGINAL_MISSING: "its original was no longer met, so it took its place",
     Reason.PREFERRED_SITE: "its site comes before that of its original, so it took its place",
     Reason.TITLE_NOT_IN_TEXT: "kept because its text lacks its own title, or that of a page alike",
+    Reason.MOVING_LINES: "nothing has changed but lines that move from crawl to crawl",
     Reason.SHORT: "fewer words than the minimum, and no page with the same text and title",
     Reason.TEMPLATE: "nothing is left without the template of its site",
 }

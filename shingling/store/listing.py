@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 from sqlalchemy import func, select, text
 
 from shingling.store.queries import stored_pages
-from shingling.store.schema.tables import pages
+from shingling.store.schema.tables import fetch_rows, pages
+from shingling.store.templates import SiteCache, Templates
 from shingling.store.urls import pasted_site
 from shingling.store.verdicts import CHANGES, previous_run
+from shingling.text import PreparedText
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -24,6 +26,11 @@ MAX_WORDS = 8
 TEXT_OF_PAGE = "coalesce(pages.title, '') || ' ' || pages.url"
 _IDS_AT_ONCE = 10_000
 _SECONDS = 0.25  # after which a list ends, and says where it goes on
+
+_NEWEST_TEXTS = (
+    "SELECT zlib FROM texts JOIN pages ON pages.id = page_id WHERE site = ?"
+    " ORDER BY pages.id DESC LIMIT 256"
+)
 
 _HAS = "lower({}) LIKE lower(:{}) ESCAPE '/'"
 _CONDITIONS = {
@@ -159,3 +166,25 @@ def list_pages(
     read = stored_pages(connection, shown)
     rows = [read[page_id] for page_id in shown if page_id in read]
     return PageList(rows, following, total - skip, top <= 1)
+
+
+def moving_lines_of(connection: Connection, site: str) -> list[dict[str, Any]]:
+    """Find the lines of a site that are known to move; otherwise as `Store.moving_lines`."""
+    counts = Templates(connection, SiteCache()).site(site).lines
+    lines = {
+        key: "" for key in sorted(counts, key=lambda key: -counts[key].moved) if counts[key].moves
+    }
+    for (raw,) in fetch_rows(connection, _NEWEST_TEXTS, site) if lines else ():
+        page = PreparedText.unpacked(raw)
+        for key, line in zip(page.keys.tolist(), page.labelled_lines, strict=True):
+            if lines.get(key) == "":
+                lines[key] = line.strip()
+    return [
+        {
+            "stood": counts[key].stood,
+            "moved": counts[key].moved,
+            "keeps_moving": counts[key].keeps_moving,
+            "line": line,
+        }
+        for key, line in lines.items()
+    ]

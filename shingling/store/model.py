@@ -11,14 +11,18 @@ from itertools import compress
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
+import numpy as np
+
 from shingling.errors import PageError, require_type
 from shingling.rules.own_fields import OwnFields
 from shingling.rules.reasons import KEEPING, Reason
 from shingling.store.urls import safe_url
-from shingling.text import PreparedText, clean
+from shingling.text import LINK_MARK, PreparedText, clean
 
 if TYPE_CHECKING:
-    from shingling.arrays import Flags
+    from collections.abc import Callable, Sequence
+
+    from shingling.arrays import Flags, Hashes
     from shingling.rules.rules import Rules
     from shingling.sketch import Scheme, Signature
     from shingling.text import Canonicaliser
@@ -124,10 +128,18 @@ class SplitText:
     Args:
         text: the main text, prepared or not.
         is_template: which of its blocks are template, bool[n]; None: none of them.
+        counts: whether the numbers in lines of a block, given by its key, count although it is
+            template; None: no block is.
     """
 
-    def __init__(self, text: str | PreparedText, is_template: Flags | None = None) -> None:
+    def __init__(
+        self,
+        text: str | PreparedText,
+        is_template: Flags | None = None,
+        counts: Callable[[int, Sequence[str]], bool] | None = None,
+    ) -> None:
         self._text = PreparedText.of(text)
+        self._counts = counts or (lambda *_: False)
         self._gone = None if is_template is None or not is_template.any() else is_template
 
     @property
@@ -158,6 +170,29 @@ class SplitText:
     def template(self) -> tuple[str, ...]:
         """The blocks that are template."""
         return () if self._gone is None else tuple(compress(self._text.lines, self._gone.tolist()))
+
+    @cached_property
+    def numbered(self) -> dict[int, list[str]]:
+        """Lines with numbers that do not count for their keys, by these; no links."""
+        by_key: dict[int, list[str]] = {}
+        for at in self._text.numbered.nonzero()[0].tolist():
+            line = self._text.labelled_lines[at]
+            if not line.endswith(LINK_MARK):
+                by_key.setdefault(int(self._text.keys[at]), []).append(line)
+        return by_key
+
+    @property
+    def counted_numbers(self) -> dict[int, list[str]]:
+        """Of these, lines of the template whose numbers count."""
+        return {key: lines for key, lines in self.numbered.items() if self._counts(key, lines)}
+
+    @property
+    def own_keys(self) -> Hashes:
+        """Keys of the blocks that are no template and have no such numbers, sorted."""
+        left_out = self._text.numbered
+        if self._gone is not None:
+            left_out = left_out | self._gone
+        return np.sort(self._text.keys[~left_out])
 
     @property
     def template_share(self) -> float:
@@ -200,6 +235,8 @@ class Verdict:
         previous: resemblance to what the page was, if its text changed.
         distance: of the SimHashes of page and original, for methods that compare them.
         contains: URL of a stored original that is a piece of this page.
+        moving_lines: lines in which the page has changed, new ones first, if all of them move from
+            crawl to crawl; otherwise none.
         template: share of the text, by characters, that was left out as its site's template, or
             None if it was not looked at.
         compared_with: URL of the page that decided, if that is not the original: an exact duplicate
@@ -228,6 +265,7 @@ class Verdict:
     compared_with: str | None = None
     fields: tuple[str, ...] = ()
     own_text: tuple[str, str] | None = field(default=None, compare=False)
+    moving_lines: tuple[str, ...] = field(default=(), compare=False)
     template: float | None = field(default=None, compare=False)
     threshold: float | None = field(default=None, compare=False)
     repeats: str | None = field(default=None, compare=False)
@@ -241,7 +279,7 @@ class Verdict:
     def as_dict(self) -> dict[str, Any]:
         """Verdict as the result field of an item shows it."""
         shown = _rounded(asdict(self))
-        del shown["candidates"], shown["repeats"]
+        del shown["candidates"], shown["repeats"], shown["moving_lines"]
         return {"status": self.status, "duplicate": self.is_duplicate, **shown}
 
 

@@ -319,13 +319,18 @@ class Store:
         """
         if page.reason != Reason.OWN_TEXT or page.compared_with is None:
             return page
-        from shingling.similarity.own_text import own_passage
+        from shingling.similarity.own_text import other_number, own_passage
 
         others = (
             other for other in self._of_urls([page.compared_with]) if other.scope == page.scope
         )
-        texts = [split.lines for other in (page, *others) if (split := self.split_text(other))]
-        passage = own_passage(texts[0], texts[-1], 0, strict=True) if texts else None
+        texts = [split for other in (page, *others) if (split := self.split_text(other))]
+        passage = None
+        if texts:
+            text, beside = texts[0], texts[-1]
+            passage = other_number(text.counted_numbers, beside.numbered) or own_passage(
+                text.lines, beside.lines, 0, strict=True
+            )
         return replace(page, own_text=passage and passage[:2])
 
     def verdicts(self, page: StoredPage) -> list[dict[str, Any]]:
@@ -412,6 +417,21 @@ class Store:
         if row is None:
             raise StoreError(f"page {page.id} cannot be read; run `scrapy dedup check`")
         return signature_of(row, self.scheme)
+
+    def moving_lines(self, site: str) -> list[dict[str, Any]]:
+        """Find the lines of a site that are known to move, those that moved most often first.
+
+        Args:
+            site: its host, or any URL of it.
+
+        Returns:
+            Of each, how often it `stood` and `moved`, whether it `keeps_moving` from crawl to
+            crawl, and the `line` as one of its last pages has it ("" if none does).
+        """
+        from shingling.store.listing import moving_lines_of  # a crawl does not need it
+
+        with self._session.reading() as connection:
+            return moving_lines_of(connection, pasted_site(site))
 
     def pages(
         self, *, limit: int | None = None, **wanted: Unpack[PageFilter]

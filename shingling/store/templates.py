@@ -7,8 +7,9 @@ seen under four titles, so that no single page, and no two that quote it, make t
 another one says. Of a block seen under one title so far, the store keeps that title. A page
 teaches nothing by what it shares with one that it is a copy of.
 
-The table `site_blocks` has packed entries of block and title. They are added in rows, one for each
-batch that has met something new; many rows of a site are merged into one, in which the oldest
+The table `site_blocks` has packed entries of block and title, and of lines that stand or move (see
+`shingling.store.moving`). They are added in rows, one for each batch that has met something new;
+many rows of a site are merged into one, in which the oldest
 blocks that have not become template give way. Of a site that is known, a store reads only the rows
 that others have added since.
 """
@@ -23,6 +24,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shingling.store.model import SplitText
+from shingling.store.moving import MAX_LINES, LineCounts, LinesMet, has_price
 from shingling.store.schema.tables import fetch_rows, select_in
 from shingling.text import PARAGRAPH_CHARACTERS, possible_names, title_key, title_parts
 
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from shingling.store.runs import Run
     from shingling.store.schema.rows import Row
     from shingling.text import PreparedText
 
@@ -39,6 +42,9 @@ MAX_OTHER_BLOCKS = 8192  # of a site, which may become template
 TEMPLATE = 0  # in place of a title
 
 _ENTRY = np.dtype([("block", "<u8"), ("title", "<u4")])
+_LINE = np.dtype(
+    [("key", "<u8"), ("stood", "<u2"), ("moved", "<u2"), ("last", "<u4"), ("before", "<u4")]
+)
 _BLOCKS_A_SITE = 64  # that a site is counted with besides its own, for what it takes
 
 # A key becomes template after two titles; three chained keys mean six titles are needed: the
@@ -53,6 +59,7 @@ _FIRST_TITLES = (11, 12, 13, 14, 15)
 _SORTED_AS_LARGE = 8  # sorted blocks that take as much memory as one that was looked up
 _MAX_LOOKED_UP = 512  # blocks of a site, from one transaction to the next
 _MAX_BLOCKS_HELD = 4_000_000  # of all sites: 48 MB
+_MAX_LINES_MET = 1_000_000  # of all sites, in one crawl
 _MAX_ROWS = 64  # of a site, from which on they are merged
 _MAX_HOST = 253  # characters
 
@@ -60,9 +67,9 @@ _STAMPS = (
     "SELECT site, count(*), CAST(sum(id) AS bigint) FROM site_blocks WHERE site {} GROUP BY site"
 )
 _IDS = "SELECT site, id FROM site_blocks WHERE site {}"
-_ROWS = "SELECT site, id, entries FROM site_blocks WHERE id {}"
-_INSERT = "INSERT INTO site_blocks (site, entries) VALUES {} RETURNING site, id"
-_TAKE_OUT = "DELETE FROM site_blocks WHERE site = ? RETURNING id, entries"
+_ROWS = "SELECT site, id, entries, lines FROM site_blocks WHERE id {}"
+_INSERT = "INSERT INTO site_blocks (site, entries, lines) VALUES {} RETURNING site, id"
+_TAKE_OUT = "DELETE FROM site_blocks WHERE site = ? RETURNING id, entries, lines"
 _ROWS_AT_ONCE = 500
 
 
@@ -73,12 +80,16 @@ class Site:
         rows: ids of its rows in the table `site_blocks`.
         fresh: titles by block that this transaction has learned.
         number: of the template, which is another one once a block has become template.
+        lines: counts of lines that stand or move, by the keys of their blocks.
+        fresh_lines: those that this transaction adds.
     """
 
     def __init__(self) -> None:
         self.rows: list[int] = []
         self.fresh: dict[int, int] = {}
         self.number = 0
+        self.lines: dict[int, LineCounts] = {}
+        self.fresh_lines: dict[int, LineCounts] = {}
         # What is stored, sorted by block, but for what was learned since it was sorted last.
         self._blocks, self._titles = np.empty(0, np.uint64), np.empty(0, np.uint32)
         # What was learned or looked up since then: titles by block, None: not seen.
@@ -88,22 +99,24 @@ class Site:
     def size(self) -> int:
         """Blocks that are held, for the memory that they take."""
         looked_up = _SORTED_AS_LARGE * len(self._looked_up)
-        return len(self._blocks) + looked_up + _BLOCKS_A_SITE
+        lines = _SORTED_AS_LARGE * len(self.lines)
+        return len(self._blocks) + looked_up + lines + _BLOCKS_A_SITE
 
     @property
     def stamp(self) -> list[int]:
         """Number of its rows, and the sum of their ids: others if another one has written."""
         return [len(self.rows), sum(self.rows)]
 
-    def add_rows(self, rows: Mapping[int, bytes]) -> None:
-        """Add what is stored in rows, given by their ids."""
+    def add_rows(self, rows: Mapping[int, tuple[bytes, bytes | None]]) -> None:
+        """Add what is stored in rows, given by their ids: entries of blocks, and of lines."""
         self._sort()
-        self._add(merge_entries(rows.values()))
+        self._add(merge_entries(entries for entries, _ in rows.values()))
+        merge_lines((lines for _, lines in rows.values()), self.lines)
         self.rows += rows
 
     def settle(self) -> None:
         """Take what was learned for stored: the transaction is committed."""
-        self.fresh = {}
+        self.fresh, self.fresh_lines = {}, {}
         if len(self._looked_up) > _MAX_LOOKED_UP:
             self._sort()
 
@@ -137,6 +150,17 @@ class Site:
         there = there[self._blocks[places[there]] == wanted[there]]
         for at, title in zip(there.tolist(), self._titles[places[there]].tolist(), strict=True):
             self._looked_up[missing[at]] = title
+
+    def count_line(self, key: int, crawl: int, *, moved: bool) -> None:
+        """Count that a line stood, or moved, in a crawl."""
+        counted = LineCounts(not moved, moved, crawl * moved)
+        for lines in (self.lines, self.fresh_lines):
+            lines[key] = lines.get(key, LineCounts()).plus(counted)
+
+    def counts_number(self, key: int, lines: Iterable[str]) -> bool:
+        """Whether the numbers in lines of the template are not known to move; a price never is."""
+        is_known = key in self.lines and self.lines[key].moves and not has_price(lines)
+        return self.is_template(key) and not is_known
 
     def learn(self, block: int, title: int) -> None:
         """Note a block of a page with this title (32 bits, not 0)."""
@@ -195,7 +219,7 @@ class Site:
         blocks = text.keys.tolist()
         self.look_up(blocks)
         is_template = [self._looked_up[block] == TEMPLATE for block in blocks]
-        return SplitText(text, np.array(is_template, np.bool_))
+        return SplitText(text, np.array(is_template, np.bool_), self.counts_number)
 
 
 class SiteCache:
@@ -204,6 +228,20 @@ class SiteCache:
     def __init__(self) -> None:
         self._sites: dict[str, Site] = {}  # the one that was met last is the last one
         self._size = 0
+        self._met: dict[str, LinesMet] = {}  # likewise
+
+    def met_in(self, run: int, name: str) -> LinesMet:
+        """Lines that pages of a site have shown in a run; a transaction that failed stays in them.
+
+        Those of the sites that were met longest ago give way.
+        """
+        met = self._met.pop(name, None)
+        self._met[name] = met = LinesMet(run) if met is None or met.run != run else met
+        while (
+            sum(other.size for other in self._met.values()) > _MAX_LINES_MET and len(self._met) > 1
+        ):
+            del self._met[next(iter(self._met))]
+        return met
 
     def take(self, name: str) -> Site:
         """Take out what was known of a site: its rows may be others now."""
@@ -243,6 +281,10 @@ class Templates:
             self.read_sites([name])
         return self._sites[name]
 
+    def met(self, name: str, run: Run | None) -> LinesMet:
+        """Lines that pages of a site have shown in a run."""
+        return self.cache.met_in(0 if run is None else run.id, name)
+
     def read_sites(self, names: Iterable[str]) -> None:
         """Read what is known of sites, unless it was read before."""
         missing = {*names}.difference(self._sites)
@@ -260,7 +302,7 @@ class Templates:
             unread |= ids.difference(self._sites[name].rows)
         rows = sorted(select_in(self.connection, _ROWS, unread))
         for name, added in groupby(rows, itemgetter(0)):
-            self._sites[name].add_rows({row_id: entries for _, row_id, entries in added})
+            self._sites[name].add_rows({row_id: (raw, lines) for _, row_id, raw, lines in added})
 
     def learn(
         self,
@@ -305,20 +347,25 @@ class Templates:
         learned = [
             (name, site)
             for name, site in sorted(self._sites.items())
-            if site.fresh and len(name) <= _MAX_HOST
+            if (site.fresh or site.fresh_lines) and len(name) <= _MAX_HOST
         ]
-        ids = self._insert([(name, pack_entries(site.fresh)) for name, site in learned])
+        ids = self._insert(
+            [
+                (name, pack_entries(site.fresh), pack_lines(site.fresh_lines))
+                for name, site in learned
+            ]
+        )
         for name, site in learned:
             site.rows.append(ids[name])
             if len(site.rows) > _MAX_ROWS or len(site.fresh) > MAX_OTHER_BLOCKS:
                 self._merge(name)
 
-    def _insert(self, rows: Sequence[tuple[str, bytes]]) -> dict[str, int]:
-        """Insert entries of sites, and return the ids of their rows by site."""
+    def _insert(self, rows: Sequence[tuple[str, bytes, bytes]]) -> dict[str, int]:
+        """Insert entries of blocks and lines, and return the ids of their rows by site."""
         ids: dict[str, int] = {}
         for start in range(0, len(rows), _ROWS_AT_ONCE):
             part = rows[start : start + _ROWS_AT_ONCE]
-            statement = _INSERT.format(", ".join(["(?, ?)"] * len(part)))
+            statement = _INSERT.format(", ".join(["(?, ?, ?)"] * len(part)))
             ids.update(map(tuple, fetch_rows(self.connection, statement, *chain(*part))))
         return ids
 
@@ -326,10 +373,11 @@ class Templates:
         """Put one row in the place of all rows of a site."""
         # Another transaction may have added some: what this one takes out is what it puts in.
         taken = sorted(fetch_rows(self.connection, _TAKE_OUT, name))
-        raw = merge_newest(entries for _, entries in taken)
-        ids = self._insert([(name, raw)])
+        raw = merge_newest(entries for _, entries, _ in taken)
+        lines = merge_newest_lines(lines for *_, lines in taken)
+        ids = self._insert([(name, raw, lines)])
         self._sites[name] = Site()
-        self._sites[name].add_rows({ids[name]: raw})
+        self._sites[name].add_rows({ids[name]: (raw, lines)})
 
     def keep(self) -> None:
         """Leave what this transaction, which is committed, has read and learned to later ones."""
@@ -372,3 +420,26 @@ def merge_newest(rows: Iterable[bytes]) -> bytes:
 def are_entries(raw: object) -> bool:
     """Whether a value may be what the store keeps of a site."""
     return type(raw) is bytes and len(raw) > 0 and len(raw) % _ENTRY.itemsize == 0
+
+
+def pack_lines(lines: Mapping[int, LineCounts]) -> bytes:
+    """Pack counts of lines as the table keeps them."""
+    return np.array([(key, *counts) for key, counts in lines.items()], dtype=_LINE).tobytes()
+
+
+def merge_lines(rows: Iterable[bytes | None], lines: dict[int, LineCounts]) -> None:
+    """Add what is stored of lines to their counts; those of which there is news come last."""
+    for key, *counts in np.frombuffer(b"".join(filter(None, rows)), dtype=_LINE).tolist():
+        lines[key] = lines.pop(key, LineCounts()).plus(LineCounts(*counts))
+
+
+def merge_newest_lines(rows: Iterable[bytes | None]) -> bytes:
+    """Merge counts of lines into one row, without the lines that had no news for longest."""
+    lines: dict[int, LineCounts] = {}
+    merge_lines(rows, lines)
+    return pack_lines({key: lines[key] for key in [*lines][-MAX_LINES:]})
+
+
+def are_lines(raw: object) -> bool:
+    """Whether a value may be what the store keeps of the lines of a site."""
+    return type(raw) is bytes and len(raw) % _LINE.itemsize == 0

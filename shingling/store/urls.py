@@ -25,6 +25,15 @@ _PATH = re.compile(r"(?:[a-z][a-z0-9+.-]*+://[^/?#]*+)?([^?#]*+)(.*)", re.IGNORE
 _SCHEME = re.compile(r"\Ahttps?://", re.IGNORECASE)
 _INDEX = re.compile(r"(?:index|default)\.\w{1,5}", re.IGNORECASE)
 
+# Parameters that make no difference to what is fetched, by their names: of campaigns, clicks, and
+# sessions. Names that may mean something else (`ref`, `source`, `cid`) are not among them.
+_TRACKING = re.compile(
+    r"[?&;](?:(?:utm|mtm|pk|piwik|hsa|vero|oly)_\w+|_ga|_gl|_hsenc|_hsmi|mc_[ce]id|mkt_tok"
+    r"|(?:g|fb|d|y|tw|tt|ys)clid|msclkid|gclsrc|gad_source|[gw]braid|igsh|igshid|epik|srsltid"
+    r"|sid|(?:php|j|asp)?sess(?:ion)?_?id|aspsessionid\w*|cfid|cftoken|zenid|oscsid)=[^?&;/]*",
+    re.IGNORECASE,
+)
+
 MAX_URL_CHARS = 8192
 """Characters of a URL that are kept."""
 
@@ -105,6 +114,17 @@ def pasted_urls(text: str) -> list[str]:
             for end in (path, f"{path}/")
         ),
     ]
+
+
+def without_tracking(url: str) -> str:
+    """Write what is left of a URL without what makes no difference, as far as names tell.
+
+    That is its scheme, `www.`, a slash at its end, its fragment, and parameters of campaigns,
+    clicks and sessions, also those of a path (`;jsessionid=5`).
+    """
+    rest = _SCHEME.sub("", url.partition("#")[0]).removeprefix("www.")
+    path, _, query = _TRACKING.sub("", rest).replace("?", "&").partition("&")
+    return f"{path.rstrip('/')}&{query}"
 
 
 def end_alike(a: str, b: str) -> bool:

@@ -19,6 +19,7 @@ from shingling.text.canonical import (
     plain_text as plain_text,
 )
 from shingling.text.prepared import (
+    CURRENCY as CURRENCY,
     LINK_MARK as LINK_MARK,
     PARAGRAPH_CHARACTERS as PARAGRAPH_CHARACTERS,
     PreparedText as PreparedText,

@@ -18,15 +18,31 @@ from shingling.text.bounding import bounded
 from shingling.text.words import count_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
-    from shingling.arrays import Hashes, Numbers
+    from shingling.arrays import Flags, Hashes, Numbers
     from shingling.text.canonical import Canonicaliser
 
 
-# A number that is no part of a name; the text is case folded.
-_NUMBER = re.compile(r"(?<![a-zß-ʯͱ-ԯ_])\d+(?![a-zß-ʯͱ-ԯ_])")
+_LETTERS = "a-zß-ʯͱ-ԯ_"  # of names such as python3; the text is case folded
+_HEX_DIGITS = 8  # of a word that is a number if it has letters and digits, such as 1a2b3c4d
+# A number that is no part of a name, with its sign, separators and decimals: 1,234.5 or [1, 2]. A
+# unit of three letters may follow at once: 780mb.
+_NUMBER = re.compile(
+    r"(?:(?<!\S)[-+−±])?"
+    rf"(?<![{_LETTERS}\d])\d++(?:(?:[.'’٫٬]|,\ ?)\d++|[ \xa0\u202f]\d{{3}}(?!\d))*+"
+    rf"(?=(?:[a-z]{{1,3}})?+(?![{_LETTERS}]))"
+)
+_HEX = re.compile(
+    r"(?<![\w-])(?=[a-f]*+\d)(?=\d*+[a-f])"
+    rf"[\da-f]{{{_HEX_DIGITS},}}+(?:-[\da-f]{{4,}}+)*+(?![\w-])"
+)
+_LABEL = re.compile(r"(?:[^\s\d]++\s*+){1,5}+")
+_DIGIT = re.compile(r"\d")
 _LETTER = re.compile(r"[^\W\d_]")
+
+CURRENCY = "$€£¥¢₹₽₩₺₴₪₫฿₦₱"
+"""Signs of currencies."""
 
 MAX_BLOCKS = 1 << 16
 """Blocks of a text. The last one is all that is left, however many lines it has."""
@@ -50,23 +66,33 @@ def split_lines(text: str) -> list[str]:
     return [line for line in text.split("\n", MAX_BLOCKS - 1) if line.strip()]
 
 
-def hash_blocks(text: str) -> Hashes:
+def hash_blocks(text: str) -> tuple[Hashes, Flags]:
     """Hash the blocks of a main text, with BLAKE2b-64.
 
     Lines that differ only in case, white space or numbers (dates, times, counts) have the same key.
-    A line without letters keeps its numbers, and so does a paragraph that has more numbers than
+    A number alone on its line is one line with the label before it ("Rooms" above "3"); any other
+    line without letters keeps its numbers, and so does a paragraph that has more numbers than
     different characters besides: little else tells it from others.
 
     Returns:
-        Keys of the lines by `split_lines`: uint64[n].
+        Keys of the lines by `split_lines`, uint64[n], and whether each has numbers that do not
+        count for its key, bool[n].
     """
-    masked = mask_numbers(text)
-    most = MAX_BLOCKS - 1
-    hashed = (
-        _spaced(line if _is_told_by_numbers(masked_line) else masked_line)
-        for line, masked_line in zip(text.split("\n", most), masked.split("\n", most), strict=True)
-    )
-    return _hash_lines(filter(None, hashed))
+    digests, numbered = [], []
+    before = ""
+    for line in text.split("\n", MAX_BLOCKS - 1):
+        masked, has_numbers = _masked(line)
+        if not (spaced := _spaced(masked)):
+            continue
+        hashed = spaced
+        if has_numbers and not _LETTER.search(spaced) and _LABEL.fullmatch(before):
+            hashed = f"{before}\n{spaced}"
+        elif has_numbers and _is_told_by_numbers(spaced):
+            hashed, has_numbers = _spaced(line.casefold()), False
+        digests.append(hashlib.blake2b(hashed.encode("utf-8", "replace"), digest_size=8).digest())
+        numbered.append(has_numbers)
+        before = spaced
+    return np.frombuffer(b"".join(digests), dtype="<u8"), np.array(numbered, np.bool_)
 
 
 def _is_told_by_numbers(masked: str) -> bool:
@@ -79,7 +105,20 @@ def _is_told_by_numbers(masked: str) -> bool:
 
 def mask_numbers(text: str) -> str:
     """Fold the case of a text, and write 0 for each number in it."""
-    return "".join(_NUMBER.sub("0", piece.casefold()) for piece in _pieces(text))
+    return _masked(text)[0]
+
+
+def _masked(text: str) -> tuple[str, bool]:
+    """Fold the case of a text and write 0 for each number in it, and tell whether it has any."""
+    if not _DIGIT.search(text):
+        return text.casefold(), False
+    masked, counts = [], 0
+    for piece in _pieces(text):
+        piece, hexadecimal = _HEX.subn("0", piece.casefold())
+        piece, others = _NUMBER.subn("0", piece)
+        masked.append(piece)
+        counts += hexadecimal + others
+    return "".join(masked), counts > 0
 
 
 def _spaced(line: str) -> str:
@@ -99,13 +138,6 @@ def _pieces(text: str) -> Iterator[str]:
         yield text[start:end]
         start = end
     yield text[start:]
-
-
-def _hash_lines(lines: Iterable[str]) -> Hashes:
-    raw = b"".join(
-        hashlib.blake2b(line.encode("utf-8", "replace"), digest_size=8).digest() for line in lines
-    )
-    return np.frombuffer(raw, dtype="<u8")
 
 
 class PreparedText:
@@ -163,9 +195,29 @@ class PreparedText:
         return split_lines(self.text)
 
     @cached_property
+    def labelled_lines(self) -> list[str]:
+        """The blocks, with a label before a number that is alone on its line: n lines."""
+        numbered = self.numbered.tolist()
+        return [
+            f"{before} {line}" if is_numbered and not _LETTER.search(line) else line
+            for before, line, is_numbered in zip(
+                ["", *self.lines[:-1]], self.lines, numbered, strict=True
+            )
+        ]
+
+    @cached_property
+    def _hashed(self) -> tuple[Hashes, Flags]:
+        return hash_blocks(self.text)
+
+    @property
     def keys(self) -> Hashes:
         """Keys of the blocks: uint64[n]."""
-        return hash_blocks(self.text)
+        return self._hashed[0]
+
+    @property
+    def numbered(self) -> Flags:
+        """Whether each block has numbers that do not count for its key: bool[n]."""
+        return self._hashed[1]
 
     @cached_property
     def characters(self) -> Numbers:
@@ -180,7 +232,7 @@ class PreparedText:
 
     def __getstate__(self) -> dict[str, Any]:
         self.packed  # noqa: B018 (else there would be no text at all)
-        left_out = {"text", "lines"}
+        left_out = {"text", "lines", "labelled_lines"}
         return {name: value for name, value in vars(self).items() if name not in left_out}
 
 

@@ -27,7 +27,7 @@ WRITTEN = ROOT / "tests" / "repository" / "public_api.txt"
 # Classes of Python, and kinds of arrays.
 FOREIGN = {
     *("Any", "Counter", "Iterator", "Mapping", "None", "Self"),
-    *("Fingerprints", "Floats", "Hashes", "Minima", "Numbers"),
+    *("Fingerprints", "Floats", "Flags", "Hashes", "Minima", "Numbers"),
 }
 
 

@@ -82,7 +82,11 @@ def _place(row: Row, decision: Decision, batch: Batch, *, is_changed: bool) -> N
 def verdict_on(page: PageState, decision: Decision, batch: Batch) -> Verdict:
     """Verdict on a page that was met, whose decision was taken."""
     row, original = page.row, decision.original
-    status = row.last_verdict = _status(page, decision)
+    is_only_moving = page.was_original and original is None and bool(page.moving_lines)
+    status = _status(page, decision)
+    if is_only_moving and batch.rules.moving_lines == "ignore":
+        status = "unchanged"
+    row.last_verdict = status
     row.rules_id = batch.rules_id
     if original is None and status in ("new", "changed") and batch.templates is not None:
         batch.templates.learn_title(row)
@@ -98,19 +102,23 @@ def verdict_on(page: PageState, decision: Decision, batch: Batch) -> Verdict:
         differing = page.changed_fields
     elif original is not None and not differing:
         differing = changed_fields(row.fields, original.fields, batch.rules.ignore_fields)
+    reason = decision.reason
+    if is_only_moving and status in ("changed", "unchanged"):
+        reason = reason or Reason.MOVING_LINES
     return Verdict(
         status=status,
         original=None if original is None else original.url,
         resemblance=page.previous if status == "changed" and original is None else row.resemblance,
         containment=row.containment,
         page_id=row.id,
-        reason=decision.reason,
+        reason=reason,
         previous=page.previous,
         distance=decision.distance,
         contains=decision.contains,
         compared_with=None if compared is None or compared is original else compared.url,
         fields=tuple(differing),
         own_text=None if decision.passage is None else decision.passage[:2],
+        moving_lines=tuple(page.moving_lines) if is_only_moving else (),
         template=decision.template,
         repeats=_repeats(page, decision, batch) if status == "unchanged" else None,
         candidates=decision.candidates,

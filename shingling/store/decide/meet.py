@@ -40,8 +40,13 @@ def meet(page: Page, signature: Signature | None, batch: Batch) -> Verdict:
     if signature is None or not signature.words:  # 1. nothing to compare: it is not stored
         return Verdict("skipped", reason=page.reason or Reason.NO_MAIN_TEXT)
     state = read_page(page, signature, batch)
+    copies: Sequence[Row] = ()
     if page.learns_template and not state.is_unchanged:
-        _learn(state, batch)
+        copies = _learn(state, batch)
+    if copies or not state.is_new:
+        from shingling.store.decide.lines import learn_lines  # many crawls need it for no page
+
+        learn_lines(state, copies, batch)
     decision = decide(state, batch.texts, batch.rules)
     _finish(state, decision, batch)
     return verdict_on(state, decision, batch)
@@ -84,11 +89,15 @@ def _finish(page: PageState, decision: Decision, batch: Batch) -> None:
     regroup(apply(page, decision, batch), batch)
 
 
-def _learn(page: PageState, batch: Batch) -> None:
-    """Have the page's site learn from it, but for what it shares with pages that it may copy."""
+def _learn(page: PageState, batch: Batch) -> list[Row]:
+    """Have the page's site learn from it, but for what it shares with pages that it may copy.
+
+    Returns:
+        These pages, the most alike first.
+    """
     row, pages = page.row, batch.pages
     if batch.templates is None or not title_key(row.title or ""):
-        return
+        return []
     heads = [original for _, (original, _) in page.same_text]
     heads += [original for original, _ in page.similar]
     originals = {original.id: original for original in heads if original is not row}
@@ -104,6 +113,7 @@ def _learn(page: PageState, batch: Batch) -> None:
     related = copies if page.former is None else [*copies, page.former]
     shared = {block for other in related for block in batch.texts.blocks(other)}
     batch.templates.learn(row, copies, batch.texts.of(row), shared)
+    return copies
 
 
 def _nearest(row: Row, others: Sequence[Row]) -> list[Row]:

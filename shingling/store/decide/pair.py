@@ -16,6 +16,8 @@ from shingling.text import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from shingling.similarity.own_text import OwnPassage
     from shingling.store.decide.texts import Similarity, Texts
     from shingling.store.schema.rows import Row
@@ -124,22 +126,36 @@ class Pair:
             min_words: words of its own that count.
             strict: whether any line counts.
         """
-        from shingling.similarity.own_text import own_passage
+        from shingling.similarity.own_text import other_number, own_passage
 
         row, other = self.row, self.other
         both = self.texts.lines(row, other, min_words)
         if both is None:
             return None
-        lines, others = both
-        path = row.url.split("/", 3)[-1]
-        if len(path) >= _LONG_PATH:  # pages that are missing repeat it
-            lines = [line.replace(path, "") for line in lines]
+        headlines = set[int]()
         if self.have_other_titles and not self.are_renamed:
             strict = True
         elif (row.title or "") != (other.title or ""):
             headlines = {title_key(row.title or ""), *title_parts(row.title or "")}
-            lines = [line for line in lines if title_key(line) not in headlines]
-        return own_passage(lines, others, min_words, strict=strict)
+
+        def own(lines: Sequence[str]) -> list[str]:
+            return [line for line in _without_path(row, lines) if title_key(line) not in headlines]
+
+        text, other_text = map(self.texts.split, (row, other))
+        if text is not None and other_text is not None:
+            numbers = {key: own(lines) for key, lines in text.counted_numbers.items()}
+            others = {
+                key: _without_path(other, lines) for key, lines in other_text.numbered.items()
+            }
+            if passage := other_number(numbers, others):
+                return passage
+        return own_passage(own(both[0]), both[1], min_words, strict=strict)
+
+
+def _without_path(row: Row, lines: Sequence[str]) -> Sequence[str]:
+    """Take the path of a page's URL out of lines: pages that are missing repeat it."""
+    path = row.url.split("/", 3)[-1]
+    return [line.replace(path, "") for line in lines] if len(path) >= _LONG_PATH else lines
 
 
 def _is_in_folders(number: str, row: Row) -> bool:

@@ -44,7 +44,7 @@ class Ignored(Enum):
     TOO_OLD = auto()  # it was met last before the window of `Rules.original_max_age_days`
     NOT_MET = auto()  # it was told apart by its fields, and was not met in this crawl
     OTHER_RULES = auto()  # it was decided by others than those of now
-    YOUNGER = auto()  # the page was kept for its text: it meets the pages that it has met before
+    YOUNGER = auto()  # one of both was kept for its text: the younger one is decided by the older
     TEMPLATE = auto()  # the page has followed it, and shares only the template of the site
     LESS_PREFERRED = auto()  # its site stands behind that of the page in `Rules.prefer_sites`
 
@@ -75,6 +75,8 @@ class PageState:
         previous: resemblance to the text before.
         last_run: run that had met it before this one.
         changed_fields: names of the fields in which its item said something else before.
+        moving_lines: lines in which its text has changed, if all of them move (see
+            `shingling.store.decide.lines`); otherwise none.
         is_renamed: whether its item has another title, with the text that it had.
         was_original: whether it stood as an original.
         members: its duplicates.
@@ -95,6 +97,7 @@ class PageState:
     previous: float | None = None
     last_run: int | None = None
     changed_fields: Sequence[str] = ()
+    moving_lines: Sequence[str] = ()
     is_renamed: bool = False
     was_original: bool = False
     members: Sequence[Row] = ()
@@ -104,6 +107,11 @@ class PageState:
     similar: Sequence[Candidate] = ()
     wholes: Sequence[Candidate] = ()
     missing: Collection[int] = ()
+
+    @property
+    def is_new(self) -> bool:
+        """Whether the page was not met before."""
+        return self.cause is Cause.NEW
 
     @property
     def is_unchanged(self) -> bool:
@@ -263,7 +271,8 @@ def _reason_to_ignore(original: Row, page: PageState, batch: Batch) -> Ignored |
     if cause is Cause.OTHER_RULES:
         is_current = original.rules_id == batch.rules_id or original is page.original
         return None if is_current else Ignored.OTHER_RULES
-    if cause is Cause.OWN_TEXT and original.id > row.id:
+    was_kept = original.reason == Reason.OWN_TEXT and page.was_original
+    if original.id > row.id and (cause is Cause.OWN_TEXT or (cause is Cause.CHANGED and was_kept)):
         return Ignored.YOUNGER
     if cause is Cause.TEMPLATE and original is page.original:
         return Ignored.TEMPLATE

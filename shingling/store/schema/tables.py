@@ -194,13 +194,15 @@ texts = Table(
 )
 _partial_index("texts_body_key", texts.c.body_key, where="body_key IS NOT NULL")
 
-# Blocks of text that pages of a site have shown: see `shingling.store.templates`.
+# Blocks of text that pages of a site have shown, and lines that move: see
+# `shingling.store.templates` and `shingling.store.moving`.
 site_blocks = Table(
     "site_blocks",
     metadata,
     Column("id", ROW_ID, primary_key=True),
     Column("site", Text, nullable=False),
     Column("entries", LargeBinary, nullable=False),
+    Column("lines", LargeBinary),
     Index("site_blocks_site", "site", "id"),
     sqlite_autoincrement=True,
 )

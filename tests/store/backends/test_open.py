@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import sqlite3
 import stat
 import subprocess
@@ -485,6 +486,9 @@ def migrated(file: Path) -> Path:
     return file
 
 
+_SQL = re.compile(r"\w+|[^\w\s]")
+
+
 def described(path: Path) -> list[tuple[str, ...]]:
     """Return the tables, constraints and indexes as the database spells them."""
     if not is_postgres(path):
@@ -508,7 +512,7 @@ def test_the_migrations_make_the_tables_of_a_new_store(file: Path) -> None:
     made(file)
     other = migrated(file.with_stem("migrated"))
     found, wanted = (
-        [(name, *(part.split() for part in parts)) for name, *parts in described(path)]
+        [(name, *map(_SQL.findall, parts)) for name, *parts in described(path)]
         for path in (other, file)
     )
     assert found == wanted

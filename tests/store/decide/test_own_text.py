@@ -106,7 +106,7 @@ def test_a_page_that_is_met_again_is_unchanged_and_a_review_goes_before_its_text
     assert [page.original for page in store.pages()] == [None, pages[0].url, None]
 
 
-def test_what_has_become_template_keeps_a_page_no_longer(store: Store) -> None:
+def test_what_is_known_to_move_keeps_a_page_no_longer(store: Store) -> None:
     def news(number: int, views: int, path: str) -> Page:
         lines = [f"{views} views", *(text(words(f"{number} {at}", 40)) for at in range(4))]
         return Page(
@@ -115,7 +115,10 @@ def test_what_has_become_template_keeps_a_page_no_longer(store: Store) -> None:
 
     first, second = news(1, 10, "1"), news(1, 11, "1?sid=a")
     assert said(store.check([first, second])) == [NEW, KEPT]
-    assert said(store.check([news(2, 20, "2"), news(2, 21, "2?sid=a")])) == [NEW, COPY]
+    for number in (2, 3):
+        pair = [news(number, 20, f"{number}"), news(number, 21, f"{number}?sid=a")]
+        assert said(store.check(pair)) == [NEW, KEPT]
+    assert said(store.check([news(4, 20, "4"), news(4, 21, "4?sid=a")])) == [NEW, COPY]
     [again] = store.check([second])
     assert (again.status, again.original, again.is_duplicate) == ("near", first.url, True)
 

@@ -67,6 +67,11 @@ from shingling.store.session import Session
 
 Session.open(sys.argv[1], read_only=True)
 """
+_TAKEN_BACK = (
+    "DROP INDEX pages_scope",
+    "ALTER TABLE site_blocks DROP COLUMN lines",
+    "UPDATE alembic_version SET version_num = 'r0001'",
+)
 RULES = Rules(containment=0.9)  # samples are kept
 SCOPES = ("", "one", "ünïcode " * 60)
 
@@ -105,8 +110,14 @@ def in_scopes(file: Path) -> Path:
 
 def of_first_release(file: Path) -> Path:
     """Take back what the revisions after the first one have added."""
-    execute(file, "DROP INDEX pages_scope", "UPDATE alembic_version SET version_num = 'r0001'")
+    execute(file, *_TAKEN_BACK)
     return file
+
+
+def without_lines(rows: dict[str, list[str]]) -> dict[str, list[str]]:
+    """Leave out the column that the third revision has added, which is empty."""
+    blocks = [row.removesuffix(", None)") + ")" for row in rows["site_blocks"]]
+    return {**rows, "site_blocks": blocks}
 
 
 @pytest.fixture
@@ -145,7 +156,7 @@ def test_a_store_is_carried_over_by_the_command_upgrade(filled: Path, release: A
         Store.open(url_of(filled))
     assert rows_of(filled, "SELECT * FROM notes") == []
     columns = ("ALTER TABLE pages DROP COLUMN note", "ALTER TABLE pages DROP COLUMN length")
-    execute(filled, *columns, "UPDATE alembic_version SET version_num = 'r0001'")
+    execute(filled, *columns, *_TAKEN_BACK)
     assert all_rows(filled) == before
 
 
@@ -181,7 +192,7 @@ def test_an_upgrade_that_is_killed_leaves_the_store_as_it_was_and_can_be_repeate
 def test_keys_of_pages_with_a_scope_are_made_anew_and_they_are_found(in_scopes: Path) -> None:
     before = all_rows(in_scopes)
     with Store.open(url_of(in_scopes), rules=RULES) as store:
-        after = all_rows(in_scopes)
+        after = without_lines(all_rows(in_scopes))
         changed = {name for name, rows in after.items() if rows != before[name]}
         logs = set() if in_scopes.suffix == ".pg" else {"recent", "logs"}
         assert changed == {"alembic_version", "bands", "full_keys", *logs}
@@ -214,6 +225,6 @@ def test_damaged_rows_do_not_stop_an_upgrade(in_scopes: Path) -> None:
 def test_a_store_without_scopes_gets_nothing_but_the_revision(filled: Path) -> None:
     before = all_rows(filled)
     Store.open(url_of(filled)).close()
-    after = all_rows(filled)
+    after = without_lines(all_rows(filled))
     assert after.pop("alembic_version") == [f"('{HEAD}',)"]
     assert after == {name: rows for name, rows in before.items() if name != "alembic_version"}

@@ -346,7 +346,7 @@ def test_rows_of_a_site_are_listed_only_if_others_have_written(
     st.integers(0, 6),
 )
 def test_rows_that_are_read_later_add_the_same(entries: list[dict[int, int]], first: int) -> None:
-    rows = [(at, pack_entries(row)) for at, row in enumerate(entries)]
+    rows = [(at, (pack_entries(row), None)) for at, row in enumerate(entries)]
     at_once, in_parts = Site(), Site()
     at_once.add_rows(dict(rows))
     in_parts.add_rows(dict(rows[:first]))

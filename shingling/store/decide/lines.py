@@ -1,0 +1,138 @@
+"""Learn which lines of a site move, and find out whether a page has changed in these alone.
+
+Evidence that a line moves comes only from two fetches of one page that say the same otherwise:
+under the same URL, or under URLs that differ in nothing but tracking, session, `www.` or `https`.
+That a line differs between two pages which resemble each other is none: flats differ in their
+rooms. That a line stands is seen between any two pages that say the same otherwise.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from shingling.similarity.own_text import folded_numbers
+from shingling.store.moving import LineCounts, has_price
+from shingling.store.urls import without_tracking
+from shingling.text import LINK_MARK, title_key
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from shingling.store.decide.batch import Batch
+    from shingling.store.decide.read import PageState
+    from shingling.store.schema.rows import Row
+    from shingling.store.templates import Site, Templates
+    from shingling.text import PreparedText
+
+_ALIKE = 0.5  # resemblance of a page to what it was, if most of it has not changed
+
+
+def learn_lines(page: PageState, copies: Sequence[Row], batch: Batch) -> None:
+    """Learn from a page that is met, and set its `moving_lines`.
+
+    Args:
+        page: what was read of it.
+        copies: of a new page, pages of its site that it may be a copy of, the nearest first.
+        batch: with what was learned of the site before.
+    """
+    row, run, templates = page.row, batch.run, batch.templates
+    if templates is None or not batch.rules.templates:
+        return
+    if page.is_new:
+        url = without_tracking(row.url)
+        other = next((copy for copy in copies if without_tracking(copy.url) == url), copies[0])
+        is_one_page = without_tracking(other.url) == url
+        may_move = is_one_page and not row.differing_fields(other, batch.rules)
+        _count(row, other, batch, templates, may_move=may_move)
+        return
+    met = templates.met(row.site, run)
+    before = row if page.is_unchanged else page.former
+    if before is None or (before is row and not met.looks_at_next()):
+        return
+    # If what its item says has changed, a number in its text may be just that.
+    if not page.changed_fields and title_key(row.title or "") == title_key(before.title or ""):
+        _count(row, before, batch, templates, may_move=True)
+        is_alike = (page.previous or 0) >= _ALIKE
+        page.moving_lines = _moving_lines(row, before, batch, templates, is_alike=is_alike)
+
+
+def _count(row: Row, other: Row, batch: Batch, templates: Templates, *, may_move: bool) -> None:
+    """Count the lines with numbers that stand, and move, if two pages say the same otherwise."""
+    text, before = batch.texts.split(row), batch.texts.split(other)
+    if text is None or before is None or not np.array_equal(text.own_keys, before.own_keys):
+        return
+    site, met = templates.site(row.site), templates.met(row.site, batch.run)
+    crawl = 1 if batch.run is None else 1 + (batch.run.previous or 0)
+    for key in text.numbered.keys() & before.numbered.keys():
+        lines, others = text.numbered[key], before.numbered[key]
+        moved = Counter(map(_folded, lines)) != Counter(map(_folded, others))
+        counts = may_move and not has_price(lines) if moved else site.is_template(key)
+        if counts and met.may_count(key, moved=moved, is_one_page=may_move):
+            site.count_line(key, crawl, moved=moved)
+
+
+def _moving_lines(
+    row: Row, former: Row, batch: Batch, templates: Templates, *, is_alike: bool
+) -> tuple[str, ...]:
+    """Lines in which a page has changed, new ones first, if all of them move; otherwise none.
+
+    A line moves if its number is known to. If the page is like the one before, lines move as well
+    that come and go on other pages.
+    """
+    text, former_text = batch.texts.of(row), batch.texts.of(former)
+    if text is None or former_text is None:
+        return ()
+    site, met = templates.site(row.site), templates.met(row.site, batch.run)
+    lines, former_lines = _lines(text), _lines(former_text)
+    new = {(line, True): block for line, block in lines.items() if line not in former_lines}
+    gone = {(line, False): block for line, block in former_lines.items() if line not in lines}
+    changed, title = new | gone, title_key(row.title or "")
+    # Of a line that stays, the number alone tells whether it moves.
+    kept = {block.key for block in new.values()} & {block.key for block in gone.values()}
+    counted = {line: block for line, block in changed.items() if not _keeps_moving(block, site)}
+    is_moving = not counted or (
+        is_alike
+        and not any(_is_data(block, kept, site) for block in counted.values())
+        and met.change_alike(counted, title)
+    )
+    standing = {line: block.key for line, block in lines.items() if line in former_lines}
+    site.look_up(standing.values())
+    met.note(counted, [line for line, key in standing.items() if site.is_template(key)], title)
+    return tuple(block.line for block in changed.values()) if is_moving else ()
+
+
+class _Block(NamedTuple):
+    """A block of a text, with its label; that a link has numbers says nothing."""
+
+    line: str
+    key: int
+    is_numbered: bool
+
+
+def _lines(text: PreparedText) -> dict[int, _Block]:
+    """Blocks of a text by hashes of their lines, folded."""
+    blocks = (
+        _Block(line, key, is_numbered and not line.endswith(LINK_MARK))
+        for line, key, is_numbered in zip(
+            text.labelled_lines, text.keys.tolist(), text.numbered.tolist(), strict=True
+        )
+    )
+    return {hash(_folded(block.line)): block for block in blocks}
+
+
+def _keeps_moving(block: _Block, site: Site) -> bool:
+    counts = site.lines.get(block.key, LineCounts())
+    return block.is_numbered and counts.keeps_moving and not has_price([block.line])
+
+
+def _is_data(block: _Block, kept: Collection[int], site: Site) -> bool:
+    """Whether a line with a number, which is not known to move, stands elsewhere or has stood."""
+    counts = site.lines.get(block.key, LineCounts())
+    return block.is_numbered and (block.key in kept or counts.stood > 0)
+
+
+def _folded(line: str) -> str:
+    return folded_numbers(line.rstrip(LINK_MARK))
