@@ -1,0 +1,1 @@
+"""What moves on a site and what is a fact: crawls of made sites, in memory."""
