@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from scrapy.exceptions import DropItem
 
-from shingling.errors import PageError, StoreError, printable
+from shingling.errors import PageError, StoreError, printable, shortened
 from shingling.kernel import COMPILED
 from shingling.plugin.named_fields import NamedFields
 from shingling.rules import METHODS, MIN_WORDS_FOR_SIMHASH
@@ -33,7 +33,8 @@ _LEAST_ITEMS = 20  # of a crawl, so that the share of those dropped says somethi
 _MANY = 20  # items of one site that are dropped for one original
 _MAX_ORIGINALS = 10_000  # that are counted
 _MAX_EXAMPLES = 3
-_MAX_URL = 500  # characters shown
+_MAX_URL, _MAX_LINE = 500, 100  # characters shown
+_MAX_LINES = 5  # that move, in one line of the log
 _SERIES = 5  # near-duplicates of one original whose words are others in the same line
 _TAKING_PLACES = (Reason.ORIGINAL_MISSING, Reason.PREFERRED_SITE)
 
@@ -105,6 +106,8 @@ class Report:
         self._first_kept = ""  # for its own text, with what it says
         self._same_line = Counter[tuple[str, str]]()  # dropped: by original, and its line
         self._says_there: dict[tuple[str, str], str] = {}  # the last one of these
+        self._moving = Counter[str]()  # items of pages that changed in lines that move, by status
+        self._moving_lines: dict[str, str] = {}  # the first one of each kind
         self._logged: set[str] = set()
         self._store_error = ""  # of the last page, unless one has been decided since
         self.named_fields = NamedFields(settings, self.log_once)
@@ -133,6 +136,11 @@ class Report:
                 "Dedup: texts are not kept (DEDUP_STORE_TEXT = False), so what pages say of their"
                 " own is not known (DEDUP_OWN_TEXT): resemblance decides",
             )
+        if rules.moving_lines == "ignore" and not (rules.store_text and rules.templates):
+            self._log(
+                'Dedup: DEDUP_MOVING_LINES = "ignore" has no effect without DEDUP_STORE_TEXT and'
+                " DEDUP_TEMPLATES: which lines of a site move is not known",
+            )
 
     def decided(self, verdict: Verdict, words: int | None) -> None:
         """Count a document in the stats.
@@ -154,6 +162,8 @@ class Report:
             stats.inc_value("dedup/contains")
         if verdict.reason in _TAKING_PLACES or _kept_for(verdict):
             stats.inc_value(f"dedup/{verdict.reason}")
+        if verdict.moving_lines:
+            stats.inc_value("dedup/moving_lines")
         stats.inc_value("dedup/candidates", verdict.candidates)
         if (
             words is not None
@@ -175,6 +185,7 @@ class Report:
             verdict: on its document.
             url: of the document.
         """
+        self._note_moving(verdict)
         self._originals_missing += verdict.reason == Reason.ORIGINAL_MISSING
         if reason := _kept_for(verdict):
             self._items["kept for a reason"] += 1
@@ -224,10 +235,27 @@ class Report:
         if verdict.fields and site != site_of(original):
             self._fields_across.update(verdict.fields)
 
-    def dropped_unchanged(self, url: str) -> None:
-        """Count an item that is dropped by `DEDUP_DROP_UNCHANGED`, and log the first one."""
+    def dropped_unchanged(self, verdict: Verdict, url: str) -> None:
+        """Count an item that is dropped by `DEDUP_DROP_UNCHANGED`, and log the first one.
+
+        Args:
+            verdict: on its document.
+            url: of the document.
+        """
+        self._note_moving(verdict)
         self._unchanged += 1
         self._drop(url, "unchanged", "unchanged")
+
+    def _note_moving(self, verdict: Verdict) -> None:
+        """Count an item whose page has changed in lines that move alone."""
+        if not verdict.moving_lines:
+            return
+        from shingling.text.prepared import mask_numbers  # few crawls need it
+
+        self._moving[verdict.status] += 1
+        for line in verdict.moving_lines:
+            if len(self._moving_lines) < _MAX_LINES:
+                self._moving_lines.setdefault(mask_numbers(line), shortened(line, _MAX_LINE))
 
     def _drop(self, url: str, described: str, counted: str) -> None:
         if not self._dropped and not self._settings.debug:
@@ -309,6 +337,19 @@ class Report:
         if self._changed:
             fields = self._fields_said(self._changed)
             self._log(f"Dedup: items have changed in their fields alone: {fields}")
+        lines = ", ".join(f'"{printable(line)}"' for line in self._moving_lines.values())
+        if moving := self._moving["changed"]:
+            self._log(
+                f"Dedup: {_counted(moving, 'page')} came out again only because lines have changed"
+                f" that move from crawl to crawl: {lines}. If such lines say nothing:"
+                ' DEDUP_MOVING_LINES = "ignore"',
+            )
+        if moving := self._moving["unchanged"]:
+            self._log(
+                f"Dedup: {_counted(moving, 'page')} did not count as changed, because only lines"
+                f" have changed that move from crawl to crawl: {lines}. If such a line is what a"
+                ' page is about: DEDUP_MOVING_LINES = "count"',
+            )
         if self._fields_across:
             self._log(
                 "Dedup: items were dropped as duplicates of items on other sites, although these"

@@ -59,6 +59,31 @@ def test_show_tells_all_of_a_url_with_its_duplicates(dedup: Any) -> None:
     assert "[bold]Other[/bold]" in dedup("show", "https://b.example/4").out, "nor is it markup"
 
 
+def test_show_lists_the_lines_of_a_site_that_move(dedup: Any, url: str) -> None:
+    def pages(views: int) -> list[Page]:
+        return [
+            Page(
+                f"https://c.example/{at}", f"Views\n{at + views}\n{article(at)}", title=article(at)
+            )
+            for at in range(20, 26)
+        ]
+
+    assert dedup("show", "--site", "c.example").code == 1
+    with Store.open(url) as store:
+        for views in (1, 50):
+            run = store.start_run("news", is_crawl=True)
+            store.check(pages(views), run=run)
+            store.finish_run(run, "finished")
+    shown = dedup("show", "--site", "https://www.c.example/20")
+    assert shown.out.splitlines()[0].split() == ["stood", "moved", "keeps", "moving", "line"]
+    assert shown.out.splitlines()[-1].split() == ["0", "6", "no", "Views", "75"]
+    assert dedup("show", "--site", "c.example", "--json").json() == [
+        {"stood": 0, "moved": 6, "keeps_moving": False, "line": "Views 75"}
+    ]
+    for both in ((), ("https://c.example/20", "--site", "c.example")):
+        assert "name a URL, or a site by --site" in dedup("show", *both).err
+
+
 def test_pages_are_listed_by_title_run_and_change_and_as_csv(dedup: Any, url: str) -> None:
     with Store.open(url) as store:
         run = store.start_run("news")

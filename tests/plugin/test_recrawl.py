@@ -95,6 +95,40 @@ def came(crawl: Crawl, site: str) -> list[str]:
     return sorted(item["url"].removeprefix(site) for item in crawl.items)
 
 
+def test_lines_that_move_are_told_and_need_not_come_out_again(project: Project) -> None:
+    answers: dict[str, str] = {}
+    ignoring = ("-s", "DEDUP_MOVING_LINES=ignore")
+
+    def crawl(site: str, day: int, *arguments: str) -> Crawl:
+        answers.update(
+            {
+                f"/{number}": shop(number).replace(
+                    "</h1>", f"</h1><p>Posted {number + 5 * day} hours ago</p>"
+                )
+                for number in range(12)
+            }
+        )
+        paths = ("-a", f"site={site}", "-a", f"paths={','.join(answers)}")
+        return project.crawl(*paths, *ONE_BY_ONE, *ONLY_NEWS, *arguments)
+
+    with serving(answers) as server:
+        days = [crawl(server.url, day) for day in range(3)]
+        assert [len(day.items) for day in days] == [12] * 3
+        said = ["came out again only because" in day.log for day in days]
+        assert said == [False, False, True]
+        assert (
+            "Dedup: 12 pages came out again only because lines have changed that move from crawl to"
+            ' crawl: "Posted 10 hours ago". If such lines say nothing: DEDUP_MOVING_LINES ='
+        ) in days[-1].log
+        ignored = crawl(server.url, 3, *ignoring)
+        assert ignored.items == []
+        assert "'dedup/moving_lines': 12" in ignored.log
+        assert 'only lines have changed that move from crawl to crawl: "Posted 15' in ignored.log
+        without_texts = crawl(server.url, 4, *ignoring, "-s", "DEDUP_STORE_TEXT=False")
+        assert "has no effect without DEDUP_STORE_TEXT and DEDUP_TEMPLATES" in without_texts.log
+        assert len(without_texts.items) == 12
+
+
 def test_only_what_is_new_or_has_changed_comes_out(
     project: Project, answers: dict[str, str], site: str
 ) -> None:

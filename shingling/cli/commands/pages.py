@@ -149,6 +149,10 @@ def _list(options: CommandOptions) -> int:
 
 
 def _show(options: CommandOptions) -> int:
+    if (options.url is None) == (options.site is None):
+        raise UsageError("name a URL, or a site by --site")
+    if options.site is not None:
+        return _show_site(options)
     with open_store(options) as store:
         pages = store.find_pasted(options.url)
         if options.json:
@@ -162,6 +166,21 @@ def _show(options: CommandOptions) -> int:
             " forgotten"
         )
     return FOUND if pages else NOT_FOUND
+
+
+def _show_site(options: CommandOptions) -> int:
+    """Print the lines of a site that move."""
+    with open_store(options) as store:
+        lines = store.moving_lines(options.site)
+    if options.json:
+        print_json(lines)
+    elif lines:
+        rows = [{**line, "keeps_moving": "yes" if line["keeps_moving"] else "no"} for line in lines]
+        names = [name.replace("_", " ") for name in rows[0]]
+        print_table(names, [[*map(str, row.values())] for row in rows])
+    else:
+        print_lines(f"no line of {options.site} is known to move")
+    return FOUND if lines else NOT_FOUND
 
 
 def _columns(page: StoredPage, split: SplitText | None) -> dict[str, Any]:
@@ -332,10 +351,11 @@ COMMANDS = (
     Subcommand(
         name="show",
         group=HelpGroup.LOOK,
-        summary="show what is stored of a URL",
+        summary="show what is stored of a URL, or which lines of a site move",
         example="https://example.com/article",
         options=(
-            option("url", metavar="URL", type=text),
+            option("url", metavar="URL", type=text, nargs="?"),
+            option("--site", type=site, help="its lines that move; host, or any URL of it"),
             flag("--text", "print the compared text as well"),
             flag(
                 "--explain",

@@ -124,7 +124,7 @@ class ItemDecider:
             self._report.dropped(outcome.verdict, outcome.url)
             raise DuplicatePage(outcome.verdict, log_level)
         if is_unchanged:
-            self._report.dropped_unchanged(outcome.url)
+            self._report.dropped_unchanged(outcome.verdict, outcome.url)
             raise UnchangedPage(f"unchanged: {outcome.url}", log_level=log_level)  # type: ignore[arg-type]  # a name will do
         return await self._keep(item, document, outcome, response)
 

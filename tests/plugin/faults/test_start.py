@@ -67,6 +67,7 @@ WRONG: dict[str, list[Any]] = {
     "DEDUP_PREFER_SITES": [5, True, [5], [None], "://", ["a.example", "https://"]],
     "DEDUP_FILL_FIELDS": [5, True, "url", ["dedup"], [5], "text;title"],
     "DEDUP_HTML_FIELD": NO_NAMES,
+    "DEDUP_MOVING_LINES": ["", "Ignore", "drop", True, 0, [], ["count"], {}],
     "DEDUP_MULTI_ITEM_PAGES": ["", "tag", True, []],
     "DEDUP_MAX_BYTES": [*NO_NUMBERS, 0, -1, "0", 1.5, "1.5", 1_000_000_001, "10MB"],
     "DEDUP_METHOD": ["", "MinHash", "simhash+minhash", "supershingle", 1, []],
