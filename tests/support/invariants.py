@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shingling.admin.check import check_store
-from shingling.admin.transfer import export
 from shingling.store.session import Session
 from tests.support.stores import rows_of, url_of
 
@@ -89,6 +87,8 @@ def verify(path: Path) -> None:
 
 def verify_store(url: str) -> None:
     """Check a store by its URL."""
+    from shingling.admin.check import check_store  # a copy of the package may be without this room
+
     with Session.open(url, create=False, read_only=True) as session:
         assert check_store(session, lambda *_: None).problems == []
 
@@ -102,6 +102,8 @@ def is_whole(store: Path) -> bool:
 
 def dump(file: Path) -> dict[str, list[Any]]:
     """Content of a store, without its times, addresses and keys of bodies."""
+    from shingling.admin.transfer import export
+
     queries = {
         "pages": "SELECT id, title, language, words, text_hash, minima, simhash, status,"
         " last_verdict, original_id, resemblance, containment FROM pages ORDER BY id",
