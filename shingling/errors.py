@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from shingling.rules.reasons import Reason
 
 MAX_MESSAGE_CHARACTERS = 2000
-REPAIR = "restore a backup, or run `scrapy dedup rebuild --decide`"
 
 _USER_AND_PASSWORD = re.compile(r"(://[^\s:/?#@]*:)[^\s/]*@")
 _PASSWORD_PARAMETER = re.compile(

@@ -106,7 +106,6 @@ def _drops(
 ) -> list[Drop]:
     pairs = [*select_in(connection, _PAIRS, ids)]
     known = stored_pages(connection, chain.from_iterable(pairs))
-    pairs = [(page, head) for page, head in pairs if page in known and head in known]
     near = {page for pair in pairs if known[pair[0]].status == "near" for page in pair}
     templates = Templates(connection, cache)
     numbers = {}

@@ -1,86 +1,67 @@
-"""Examine a whole store: what the database finds, rows that cannot be read, and orphans."""
+"""Examine a whole store: by the database, and by what is true between any two transactions."""
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import text
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy import func, select, text
 
-from shingling.admin.transfer import ORPHANS
-from shingling.store.known import unpacked
-from shingling.store.schema.rows import COLUMNS, is_readable
+from shingling.admin.transfer import IN_NO_GROUP
+from shingling.store.indexing import band_entries, read_originals, sample_entries
+from shingling.store.schema.tables import LIVE, pages
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from sqlalchemy import Connection
 
+    from shingling.arrays import Integers
     from shingling.store.session import Session
 
-KINDS = {
-    "database": "what the database itself reports",
-    "page": "pages that cannot be read",
-    "text": "texts that cannot be read",
-    "orphan": "duplicates without their original, texts and keys without their page",
-}
-"""Kinds of damage, in the order in which they are shown."""
+MAX_EXAMPLES = 20
+"""Problems of one kind that are told."""
 
-MAX_EXAMPLES = 20  # of each kind
-_PAGES_AT_ONCE = 500
-
-_PAGES = text(
-    "SELECT pages.*, zlib FROM pages LEFT JOIN texts ON texts.page_id = pages.id ORDER BY pages.id"
-)
-_OF_NO_ORIGINAL = (
-    "SELECT DISTINCT page_id FROM {} WHERE NOT EXISTS ("
-    "SELECT 1 FROM pages WHERE id = page_id AND original_id IS NULL)"
-)
-_ORPHANS = {
-    "page": ORPHANS,
-    "text of page": text(
-        "SELECT page_id FROM texts WHERE NOT EXISTS (SELECT 1 FROM pages WHERE id = page_id)"
+_OF_DATABASE = {
+    "sqlite": (
+        "SELECT integrity_check FROM pragma_integrity_check WHERE integrity_check <> 'ok'",
+        "SELECT \"table\" || ' ' || rowid || ': not in ' || parent FROM pragma_foreign_key_check",
     ),
-    **{f"{table} of page": text(_OF_NO_ORIGINAL.format(table)) for table in ("bands", "samples")},
+    "postgresql": (
+        "SELECT conname || ' is not validated' FROM pg_constraint WHERE NOT convalidated",
+    ),
+}
+
+_OF_PAGES = {
+    **IN_NO_GROUP,
+    "no page of its group stands for its text": text(
+        "SELECT id, url FROM pages AS copy WHERE status = 'exact' AND NOT EXISTS (SELECT 1 FROM"
+        " pages AS own WHERE coalesce(own.original_id, own.id) = copy.original_id"
+        " AND own.text_hash = copy.text_hash AND own.status <> 'exact') ORDER BY id"
+    ),
 }
 
 
-@dataclass
+@dataclass(frozen=True)
 class Findings:
-    """Damage that was found in a store.
+    """What was found in a store.
 
     Args:
-        pages: that were examined.
-        found: numbers by kind.
-        examples: the first ones of each kind.
+        pages: that it has.
+        problems: what is wrong with it, a line each, of each kind the first ones.
     """
 
-    pages: int = 0
-    found: Counter[str] = field(default_factory=Counter)
-    examples: dict[str, list[str]] = field(default_factory=dict)
-
-    def note_damage(self, kind: str, name: str) -> None:
-        """Note something damaged: its kind and its name."""
-        self.found[kind] += 1
-        examples = self.examples.setdefault(kind, [])
-        if len(examples) < MAX_EXAMPLES:
-            examples.append(name)
+    pages: int
+    problems: list[str]
 
     @property
     def is_sound(self) -> bool:
-        """Whether nothing is damaged."""
-        return not self.found
+        """Whether nothing is wrong."""
+        return not self.problems
 
     def as_dict(self) -> dict[str, Any]:
         """Convert the findings to values that JSON has."""
-        return {
-            "pages": self.pages,
-            "sound": self.is_sound,
-            "damaged": {kind: self.found[kind] for kind in KINDS},
-            "examples": {kind: self.examples.get(kind, []) for kind in KINDS},
-        }
+        return {**asdict(self), "sound": self.is_sound}
 
 
 def check_store(session: Session, show: Callable[[str, int], None]) -> Findings:
@@ -93,42 +74,44 @@ def check_store(session: Session, show: Callable[[str, int], None]) -> Findings:
     Raises:
         StoreError: the database cannot be read.
     """
-    findings = Findings()
     with session.reading() as connection:
-        if connection.dialect.name == "sqlite":
-            show("database", 0)
-            for line in _file_damage(connection):
-                findings.note_damage("database", line)
-            if not findings.is_sound:  # nothing that is read can be relied on
-                connection.rollback()  # SQLite refuses to commit what has met damage
-                return findings
-        _read_pages(connection, findings, show)
-        for name, query in _ORPHANS.items():
-            for page_id in connection.scalars(query):
-                findings.note_damage("orphan", f"{name} {page_id}")
-    return findings
+        show("database", 0)
+        problems: list[str] = []
+        for query in _OF_DATABASE[connection.dialect.name]:
+            problems += connection.scalars(text(query)).fetchmany(MAX_EXAMPLES)
+        if problems:  # nothing that is read can be relied on
+            connection.rollback()  # SQLite refuses to commit what has met damage
+            return Findings(0, problems)
+        for problem, of_pages in _OF_PAGES.items():
+            found = connection.execute(of_pages).fetchmany(MAX_EXAMPLES)
+            problems += [f"page {page_id} ({url}): {problem}" for page_id, url in found]
+        problems += _wrong_keys(session, connection, show)
+        number = connection.scalar(select(func.count()).select_from(pages)) or 0
+    return Findings(number, problems)
 
 
-def _file_damage(connection: Connection) -> Iterator[str]:
-    """Yield what SQLite itself finds in its file."""
-    try:
-        for line in connection.scalars(text(f"PRAGMA integrity_check({MAX_EXAMPLES})")):
-            if line != "ok" and " value in " not in line:  # such rows are found by reading them
-                yield line
-    except DBAPIError as error:
-        yield str(error.orig)
+def _wrong_keys(
+    session: Session, connection: Connection, show: Callable[[str, int], None]
+) -> Iterator[str]:
+    """Name the tables of keys that have other entries than those of all originals.
+
+    Hashes of entries are added up, because a large store has more of them than fit into memory.
+    """
+    index, done = session.index, 0
+    bands = samples = 0
+    for originals in read_originals(session, connection):
+        found = [row for row in originals if row.indexed is not None]
+        bands += _sum_of(band_entries(index, found))
+        if index.sampled:
+            samples += _sum_of(sample_entries(session, connection, found))
+        done += len(originals)
+        show("originals", done)
+    for table, wanted in ((LIVE.bands, bands), (LIVE.samples, samples)):
+        stored = session.database.postings(connection, table).entries()
+        if sum(map(hash, stored)) != wanted:
+            yield f"{table}: its keys are not those of the originals"
 
 
-def _read_pages(
-    connection: Connection, findings: Findings, show: Callable[[str, int], None]
-) -> None:
-    streamed = connection.execute(_PAGES, execution_options={"yield_per": _PAGES_AT_ONCE})
-    for part in streamed.mappings().partitions():
-        for row in part:
-            name = f"page {row['id']} ({row['url']})"
-            if not is_readable([row[column] for column in COLUMNS]):
-                findings.note_damage("page", name)
-            if row["zlib"] is not None and unpacked(row["zlib"]) is None:
-                findings.note_damage("text", name)
-        findings.pages += len(part)
-        show("pages", findings.pages)
+def _sum_of(entries: Integers) -> int:
+    """Sum of the hashes of a few pages' entries, of which each counts once."""
+    return sum(map(hash, {*zip(*entries.tolist(), strict=True)}))

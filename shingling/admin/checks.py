@@ -82,7 +82,10 @@ def _is_json_object(value: Any) -> bool:
 
 
 def _are_fields(value: Any) -> bool:
-    return type(value) is bytes and OwnFields.unpacked(value).packed == value
+    try:
+        return type(value) is bytes and OwnFields.unpacked(value).packed == value
+    except (IndexError, UnicodeDecodeError):  # it is cut off, or no name
+        return False
 
 
 ANYTHING: Check = lambda _: True, "anything"

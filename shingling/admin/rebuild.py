@@ -21,15 +21,14 @@ from shingling.store.decide.meet import decide_again
 from shingling.store.decide.write import write_batch
 from shingling.store.index import Index
 from shingling.store.indexing import index_all
-from shingling.store.known import read_texts, unpacked
-from shingling.store.schema.rows import ORIGINS, read_minima, row_from
+from shingling.store.known import read_texts
+from shingling.store.schema.rows import LITTLE_ENDIAN, ORIGINS, row_from
 from shingling.store.schema.tables import (
     LIVE,
     NEXT,
     pages,
     scheme as scheme_table,
     temporary,
-    texts,
 )
 from shingling.store.session import Session, add_rules, find_rules, scheme_columns
 
@@ -79,12 +78,9 @@ _EXAMPLES = """
     ORDER BY new.{}, new.id LIMIT :limit
 """
 _TAKE_OVER = (
-    text("DELETE FROM texts WHERE NOT EXISTS (SELECT 1 FROM next_pages WHERE id = page_id)"),
-    text("DELETE FROM pages WHERE NOT EXISTS (SELECT 1 FROM next_pages WHERE id = pages.id)"),
     text("DELETE FROM full_keys"),
     text("INSERT INTO full_keys SELECT key FROM next_full_keys"),
 )
-_DELETE_TEXT = text("DELETE FROM texts WHERE page_id = :page_id")
 
 
 class Change(NamedTuple):
@@ -273,7 +269,7 @@ def _decide_all(
     for start in range(0, len(order), _PAGES_AT_ONCE):
         rows = _read(connection, order[start : start + _PAGES_AT_ONCE].tolist())
         if scheme != after.scheme:
-            rows = _signed(connection, rows, after)
+            _sign(connection, rows, after)
         _decide(connection, rows, after, number)
         show(min(start + _PAGES_AT_ONCE, len(order)), len(order))
 
@@ -293,21 +289,19 @@ def _require_texts(connection: Connection, index: Index, before: Scheme, after: 
 
 
 def _read(connection: Connection, ids: Sequence[int]) -> list[Row]:
-    """Read pages in the order of their ids, without those that cannot be read."""
+    """Read pages in the order of their ids."""
     stored = connection.execute(select(pages).where(pages.c.id.in_(ids))).mappings()
     rows = {row["id"]: row_from(row, 0) for row in stored}
-    return [row for row in map(rows.get, ids) if row is not None]
+    return [rows[page_id] for page_id in ids]
 
 
-def _signed(connection: Connection, rows: Sequence[Row], after: Session) -> list[Row]:
-    """Sign the texts of rows; those whose text cannot be read are left out."""
+def _sign(connection: Connection, rows: Sequence[Row], after: Session) -> None:
+    """Sign the texts of rows."""
     kept = read_texts(connection, [row.id for row in rows])
-    readable = [row for row in rows if row.id in kept]
-    for row in readable:
+    for row in rows:
         main_text = kept[row.id].text
         after.words_left.count_words_of(main_text)
         row.take("signature", sign(main_text, after.scheme))
-    return readable
 
 
 def _decide(
@@ -343,15 +337,16 @@ def _changes(connection: Connection, old: str = "pages", *, by_chance: bool = Fa
     number, before, after, to_original, to_duplicate, moved = numbers
     order, limit = ("url_key", number) if by_chance else ("first_seen", _MAX_EXAMPLES)
     rows = connection.execute(text(_EXAMPLES.format(old, order)), {"limit": limit})
+    read = LITTLE_ENDIAN.read
     examples = tuple(
-        Change._make((*values, float(np.mean(read_minima(own) == read_minima(other)))))
+        Change._make((*values, float(np.mean(read(own) == read(other)))))
         for *values, own, other in rows
     )
     return Changes(number, (before, after), to_original, to_duplicate, moved, examples)
 
 
 def _take_over(connection: Connection, after: Session) -> None:
-    """Replace what is stored by what was made; rows that could not be read go."""
+    """Replace what is stored by what was made."""
     names, made = (*ORIGINS["decision"], *ORIGINS["signature"]), NEXT.pages
     differs = or_(*(pages.c[name].is_distinct_from(made.c[name]) for name in names))
     connection.execute(
@@ -361,18 +356,9 @@ def _take_over(connection: Connection, after: Session) -> None:
     )
     for statement in _TAKE_OVER:
         connection.execute(statement)
-    _delete_unreadable_texts(connection)
     for live, keys in ((LIVE.bands, NEXT.bands), (LIVE.samples, NEXT.samples)):
         after.database.postings(connection, live).take_over(keys)
     packs = json.dumps(after.scheme.canonical.pack_versions())
     connection.execute(
         update(scheme_table).values(**scheme_columns(after.scheme, after.index), packs=packs)
     )
-
-
-def _delete_unreadable_texts(connection: Connection) -> None:
-    query = select(texts.c.page_id, texts.c.zlib)
-    with connection.execute(query, execution_options={"yield_per": _PAGES_AT_ONCE}) as rows:
-        lost = [{"page_id": page_id} for page_id, raw in rows if unpacked(raw) is None]
-    if lost:
-        connection.execute(_DELETE_TEXT, lost)

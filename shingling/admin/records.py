@@ -112,21 +112,16 @@ def checked(records: Iterable[Record]) -> Iterator[Record]:
         RecordError: a record is wrong or not known, or the end is missing.
     """
     number = 0
-    runs: set[int] = set()
     has_ended = False
     for record in records:
         if has_ended:
             raise record.error("there is something behind the last record")
         if record.kind not in _KINDS:
             raise record.error(f"a record {_shown(record.kind)} is not known")
-        if problem := problem_of(record):
+        if problem := _problem_of(record.fields, _KINDS[record.kind]):
             raise record.error(problem)
-        if record.kind == "run":
-            runs.add(record.fields["id"])
-        elif record.kind == "page":
-            number += 1
-            _require_page(record, runs)
-        elif record.kind == "end":
+        number += record.kind == "page"
+        if record.kind == "end":
             if record.fields["pages"] != number:
                 raise record.error(
                     f"{record.fields['pages']:,} pages are announced, {number:,} are here"
@@ -145,25 +140,8 @@ def batches(records: Iterable[Record], size: int) -> Iterator[list[Record]]:
             yield batch
 
 
-def _require_page(record: Record, runs: set[int]) -> None:
-    fields = record.fields
-    if fields.get("run") is not None and fields["run"] not in runs:
-        raise record.error(f"run {fields['run']} is not in the file")
-    if fields.get("original_id") is None:
-        alone = fields.get("resemblance") is None or fields.get("compared_id") is not None
-        fits = fields["status"] in ("new", "skipped") and alone
-    else:
-        fits = fields["status"] in ("exact", "near") and fields.get("resemblance") is not None
-    if not fits or fields.get("original_id") == fields["id"]:
-        raise record.error("status, original_id and resemblance contradict each other")
-
-
-def problem_of(record: Record) -> str:
-    """Say what is wrong with the fields of a record; "" if nothing is known to be."""
-    return _problem_of(record.fields, _KINDS.get(record.kind, {}))
-
-
 def _problem_of(fields: Mapping[str, Any], checks: Mapping[str, Check]) -> str:
+    """Say what is wrong with the fields of a record; "" if nothing is known to be."""
     for name, (fits, expected) in checks.items():
         value = fields.get(name)
         if not fits(value):

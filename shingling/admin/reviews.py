@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import insert, or_, select, text
 
-from shingling.admin.records import Record, problem_of
 from shingling.errors import StoreError
 from shingling.store.decide.batch import Batch
 from shingling.store.decide.meet import join, regroup
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, RowMapping
 
+    from shingling.admin.records import Record
     from shingling.rules.rules import Rules
     from shingling.store.session import Session
 
@@ -103,7 +103,7 @@ def review_pairs(
 def reviews_of(connection: Connection, pairs: Iterable[tuple[str, str]]) -> list[Review | None]:
     """Review of each pair of URLs."""
     keys = [tuple(sorted(map(url_key, pair))) for pair in pairs]
-    known: dict[tuple[bytes, ...], Review | None] = {}
+    known: dict[tuple[bytes, ...], Review] = {}
     for part in chunked({key[0] for key in keys}):
         query = select(reviews).where(reviews.c.a_key.in_(part))
         for row in connection.execute(query).mappings():
@@ -148,13 +148,10 @@ def find_reviews(connection: Connection, url: str | None) -> Iterator[Review]:
         key = url_key(safe_url(url))
         query = query.where(or_(reviews.c.a_key == key, reviews.c.b_key == key))
     ordered = query.order_by(reviews.c.created.desc(), reviews.c.a_url, reviews.c.b_url)
-    yield from filter(None, map(_review, connection.execute(ordered).mappings()))
+    yield from map(_review, connection.execute(ordered).mappings())
 
 
-def _review(row: RowMapping) -> Review | None:
-    """Review of a stored row; None if that is damaged."""
-    if problem_of(Record("review", {**row, "a": row["a_url"], "b": row["b_url"]})):
-        return None
+def _review(row: RowMapping) -> Review:
     a, b = sorted((row["a_url"], row["b_url"]))  # their keys say nothing to people
     return Review(a, b, row["same"], row["note"], from_seconds(row["created"]))
 

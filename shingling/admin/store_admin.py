@@ -148,7 +148,7 @@ class StoreAdmin:
         """Decide all pages again, in the order in which they were first seen.
 
         It takes effect at the end, all at once. Meanwhile others wait to write, except in a dry
-        run, which changes nothing. Pages and texts that cannot be read are removed.
+        run, which changes nothing.
 
         Args:
             rules: how pages are decided; None takes those that the store was opened with.

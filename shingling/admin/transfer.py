@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from contextlib import suppress
 from dataclasses import replace
 from itertools import groupby
 from operator import itemgetter
@@ -13,13 +12,11 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Boolean, insert, select, text, update
 from sqlalchemy.exc import IntegrityError
 
-from shingling.admin.records import PAGE_COLUMNS, Header, Record, batches, checked, problem_of
+from shingling.admin.records import PAGE_COLUMNS, Header, Record, batches, checked
 from shingling.admin.reviews import merge_reviews
 from shingling.errors import RecordError
 from shingling.sketch import Scheme
-from shingling.store.backends.base import damage_of
 from shingling.store.indexing import index_all
-from shingling.store.known import unpacked
 from shingling.store.schema.rows import SIGNED, url_key
 from shingling.store.schema.tables import (
     insert_rows,
@@ -32,7 +29,7 @@ from shingling.store.schema.tables import (
 )
 from shingling.store.session import read_index, scheme_columns
 from shingling.store.templates import merge_newest, merge_newest_lines
-from shingling.text import pack
+from shingling.text import pack, unpack
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
@@ -54,22 +51,30 @@ _REVIEWS = text(
     "SELECT a_url AS a, b_url AS b, same, note, created FROM reviews ORDER BY a_key, b_key"
 ).columns(same=Boolean)
 
+_JSON_OF_RUNS = ("counts", "settings")
 _HAS_TEXTS = text("SELECT EXISTS (SELECT 1 FROM texts)")
 _IS_USED = text("SELECT EXISTS (SELECT 1 FROM pages) OR EXISTS (SELECT 1 FROM runs)")
 
-ORPHANS = text(
-    "SELECT id, url, original_id FROM pages WHERE original_id IS NOT NULL AND NOT EXISTS ("
-    "SELECT 1 FROM pages AS original WHERE original.id = pages.original_id"
-    " AND original.original_id IS NULL AND original.scope = pages.scope) ORDER BY id"
-)
-"""Pages that follow no page, or none that they may follow."""
+IN_NO_GROUP = {
+    "its original is missing, or no original of its scope": text(
+        "SELECT id, url FROM pages WHERE original_id IS NOT NULL AND NOT EXISTS ("
+        "SELECT 1 FROM pages AS original WHERE original.id = pages.original_id"
+        " AND original.original_id IS NULL AND original.scope = pages.scope) ORDER BY id"
+    ),
+    "status, original_id and resemblance contradict each other": text(
+        "SELECT id, url FROM pages WHERE CASE WHEN original_id IS NULL THEN status NOT IN ('new',"
+        " 'skipped') OR (resemblance IS NOT NULL AND compared_id IS NULL) ELSE status NOT IN"
+        " ('exact', 'near') OR coalesce(resemblance, -1) NOT BETWEEN 0 AND 1 END ORDER BY id"
+    ),
+}
+"""Queries for pages that belong to no group, by what is wrong with them."""
 
 
 def export(session: Session, *, with_texts: bool = True) -> Generator[Record]:
     """Yield a store as it is at this moment, as records, of which `restore` makes an equal store.
 
     The header comes first, then runs, reviews, pages by their ids, the templates of their sites,
-    and the end. Rows that cannot be read are left out.
+    and the end.
 
     Args:
         session: the store.
@@ -78,20 +83,15 @@ def export(session: Session, *, with_texts: bool = True) -> Generator[Record]:
     with session.reading() as connection:
         header = _header(connection, with_texts)
         yield header.record()
-        known_runs, number = set[int](), 0
-        for record in _sound(connection, "run", _exported_runs(connection)):
-            known_runs.add(record.fields["id"])
-            yield record
-        yield from _sound(connection, "review", _rows(connection, _REVIEWS))
-        for page in _sound(connection, "page", _exported_pages(connection, with_texts)):
-            number += 1
-            fields = {**page.fields, "simhash": SIGNED.read(page.fields["simhash"])}
-            if fields["run"] not in known_runs:
-                fields["run"] = None
-            yield page._replace(fields=fields)
+        for row in _rows(connection, _RUNS):
+            yield Record("run", row | {name: json.loads(row[name]) for name in _JSON_OF_RUNS})
+        for row in _rows(connection, _REVIEWS):
+            yield Record("review", row)
+        for row in _rows(connection, _PAGES):
+            yield Record("page", _page_fields(row, with_text=with_texts))
         if header.texts:
             yield from _exported_templates(connection)
-        yield Record("end", {"pages": number})
+        yield Record("end", {"pages": header.pages})
 
 
 def _header(connection: Connection, with_texts: bool) -> Header:
@@ -116,39 +116,12 @@ def _rows(connection: Connection, query: Executable) -> Iterator[dict[str, Any]]
             yield dict(row)
 
 
-def _sound(
-    connection: Connection, kind: str, rows: Iterable[Mapping[str, Any]]
-) -> Iterator[Record]:
-    """Yield the records that an import takes."""
-    for fields in rows:
-        record = Record(kind, fields)
-        if problem_of(record):
-            damage_of(connection).note(f"{kind} {next(iter(fields.values()))}")
-        else:
-            yield record
-
-
-def _exported_runs(connection: Connection) -> Iterator[Mapping[str, Any]]:
-    for row in _rows(connection, _RUNS):
-        for name in ("counts", "settings"):
-            with suppress(TypeError, ValueError):
-                row[name] = json.loads(row[name])
-        yield row
-
-
-def _exported_pages(connection: Connection, with_texts: bool) -> Iterator[Mapping[str, Any]]:
-    for row in _rows(connection, _PAGES):
-        fields = {name: row[column] for name, column in PAGE_COLUMNS.items()}
-        fields["original"] = row["original"]
-        if with_texts:
-            fields["text"] = None
-            if row["zlib"] is not None:
-                kept = unpacked(row["zlib"])
-                if kept is None:
-                    damage_of(connection).note(f"the text of page {row['id']}")
-                else:
-                    fields["text"] = kept.text
-        yield fields
+def _page_fields(row: Mapping[str, Any], *, with_text: bool) -> dict[str, Any]:
+    fields = {name: row[column] for name, column in PAGE_COLUMNS.items()}
+    fields |= {"simhash": SIGNED.read(row["simhash"]), "original": row["original"]}
+    if with_text:
+        fields["text"] = None if row["zlib"] is None else unpack(row["zlib"])
+    return fields
 
 
 def _exported_templates(connection: Connection) -> Iterator[Record]:
@@ -156,8 +129,7 @@ def _exported_templates(connection: Connection) -> Iterator[Record]:
         rows = [*of_site]
         blocks = merge_newest(row["entries"] for row in rows)
         lines = merge_newest_lines(row["lines"] for row in rows)
-        if blocks or lines:
-            yield Record("template", {"site": site, "blocks": blocks, "lines": lines})
+        yield Record("template", {"site": site, "blocks": blocks, "lines": lines})
 
 
 def restore(session: Session, header: Header, records: Iterable[Record]) -> Counter[str] | None:
@@ -192,10 +164,10 @@ def restore(session: Session, header: Header, records: Iterable[Record]) -> Coun
             except IntegrityError:
                 raise batch[0].error(
                     f"this {batch[0].kind}, or one of the next {len(batch) - 1:,}, has the id"
-                    " or the URL of another one"
+                    " or the URL of another one, or a run that is not in the file"
                 ) from None
             numbers[batch[0].kind] += len(batch)
-        _require_stars(connection)
+        _require_groups(connection)
         has_texts = header.texts or not header.pages  # which samples are of
         index = replace(header.index, sampled=header.index.sampled and has_texts)
         connection.execute(
@@ -238,7 +210,7 @@ def _write(connection: Connection, batch: Sequence[Record]) -> None:
 
 def _run_row(fields: Mapping[str, Any]) -> dict[str, Any]:
     row = {name: fields.get(name) for name in runs.columns.keys()}  # noqa: SIM118 (no dict)
-    return row | {name: json.dumps(row[name]) for name in ("counts", "settings")}
+    return row | {name: json.dumps(row[name]) for name in _JSON_OF_RUNS}
 
 
 def _page_row(fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -249,11 +221,9 @@ def _page_row(fields: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _require_stars(connection: Connection) -> None:
-    """Check that originals are stored, are originals, and of the scope of their duplicates."""
-    row = connection.execute(ORPHANS, execution_options={"yield_per": 1}).first()
-    if row is not None:
-        raise RecordError(
-            f"page {row.id} ({row.url}): its original, {row.original_id}, is missing, or no"
-            " original of its scope"
-        )
+def _require_groups(connection: Connection) -> None:
+    """Check that every page is an original, or follows one."""
+    for problem, query in IN_NO_GROUP.items():
+        row = connection.execute(query, execution_options={"yield_per": 1}).first()
+        if row is not None:
+            raise RecordError(f"page {row.id} ({row.url}): {problem}")

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
-from shingling.console.output import print_lines
 from shingling.plugin.settings import store_url
 from shingling.rules import METHODS, Keys
 
@@ -52,10 +50,7 @@ def open_session(options: CommandOptions, *, read_only: bool = False) -> Session
     """
     from shingling.store.session import Session
 
-    url = chosen_url(options)
-    session = Session.open(url, create=False, read_only=read_only)
-    session.database.damage.tell = partial(print_lines, error=True)
-    return session
+    return Session.open(chosen_url(options), create=False, read_only=read_only)
 
 
 def rules_for(session: Session, options: CommandOptions) -> Rules | None:

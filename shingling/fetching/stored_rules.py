@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sqlalchemy import select, text
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 _MAX_RULES_OF_SITE = 20_000  # that are read
 _MAX_CHARS = 2000  # of a site, a change or a node
 _MAX_COUNT = 1 << 53  # pages or requests
-_NAMES, _COUNTS = RuleCounts._fields[:3], RuleCounts._fields[3:]
 
 _ADD_RULE = text(
     "INSERT INTO url_rules (rule_key, site, change, node, agreed, contradicted, saved, explored)"
@@ -36,17 +35,15 @@ _ADD_RULE = text(
 
 
 def read_rules(session: Session, site: str | None) -> list[RuleCounts]:
-    """Read the rules of a site, or of all of them; damaged rows are left out."""
-    query = select(url_rules).order_by(url_rules.c.site, url_rules.c.change, url_rules.c.node)
+    """Read the rules of a site, or of all of them."""
+    columns = (url_rules.c[name] for name in RuleCounts._fields)
+    query = select(*columns).order_by(url_rules.c.site, url_rules.c.change, url_rules.c.node)
     if site is not None:
         query = query.where(url_rules.c.site == site).limit(_MAX_RULES_OF_SITE)
     with session.database.reading() as connection:
-        rows = [*filter(_is_sound, connection.execute(query).mappings())]
+        rows = connection.execute(query).all()
     # Counts that several crawlers have halved may be below zero.
-    return [
-        RuleCounts(*(row[name] for name in _NAMES), *(max(0, row[name]) for name in _COUNTS))
-        for row in rows
-    ]
+    return [RuleCounts(*row[:3], *(max(0, count) for count in row[3:])) for row in rows]
 
 
 def save(session: Session, rules: Sequence[RuleCounts]) -> bool:
@@ -56,9 +53,10 @@ def save(session: Session, rules: Sequence[RuleCounts]) -> bool:
         session: the store.
         rules: differences of their counts.
     """
-    rows = [{**rule._asdict(), "rule_key": _key(*rule[:3])} for rule in rules]
+    kept = filter(_is_bounded, rules)
+    rows = [{**rule._asdict(), "rule_key": _key(*rule[:3])} for rule in kept]
     # In the order of their keys, so that no two crawlers wait for each other's.
-    added = sorted(filter(_is_sound, rows), key=lambda row: row["rule_key"])
+    added = sorted(rows, key=lambda row: row["rule_key"])
     if added:
         session.database.write(lambda connection: connection.execute(_ADD_RULE, added))
     return True
@@ -69,11 +67,8 @@ def _key(*names: str) -> bytes:
     return hashlib.blake2b(json.dumps(names).encode(), digest_size=16).digest()
 
 
-def _is_sound(row: Any) -> bool:
-    """Whether a row may have been written by this package, or may be written."""
-    names = [row[name] for name in _NAMES]
-    return (
-        all(type(name) is str and len(name) <= _MAX_CHARS and name.isprintable() for name in names)
-        and all(type(row[name]) is int and abs(row[name]) <= _MAX_COUNT for name in _COUNTS)
-        and row["rule_key"] == _key(*names)
+def _is_bounded(rule: RuleCounts) -> bool:
+    """Whether the names and counts of a rule are small enough to be stored."""
+    return all(len(name) <= _MAX_CHARS and name.isprintable() for name in rule[:3]) and all(
+        abs(count) <= _MAX_COUNT for count in rule[3:]
     )

@@ -87,18 +87,14 @@ class OwnFields(dict[str, Digest]):
 
     @classmethod
     def unpacked(cls, packed: bytes) -> Self:
-        """Read what `packed` gave; of what is damaged, one field that could not be read."""
+        """Read what `packed` gave."""
         digests: dict[str, Digest] = {}
-        is_document = False
-        try:
-            raw = BytesIO(packed)
-            is_document = raw.read(1) == b"\1"
-            while length := raw.read(1):
-                name, flags = raw.read(length[0]).decode(), raw.read(1)[0]
-                value, number = raw.read(HASH_BYTES), raw.read(HASH_BYTES if flags & 4 else 0)
-                digests[name] = Digest(value, number, bool(flags & 1), bool(flags & 2))
-        except (IndexError, TypeError, UnicodeDecodeError):
-            digests[REST] = Digest(UNREADABLE)
+        raw = BytesIO(packed)
+        is_document = raw.read(1) == b"\1"
+        while length := raw.read(1):
+            name, flags = raw.read(length[0]).decode(), raw.read(1)[0]
+            value, number = raw.read(HASH_BYTES), raw.read(HASH_BYTES if flags & 4 else 0)
+            digests[name] = Digest(value, number, bool(flags & 1), bool(flags & 2))
         return cls(digests, is_document=is_document)
 
     @property

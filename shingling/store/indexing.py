@@ -23,7 +23,7 @@ from shingling.store.schema.tables import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from sqlalchemy import Connection
 
@@ -129,25 +129,29 @@ def index_all(
     filling = []
     if before is None or before.keys_of != index.keys_of:
         connection.execute(delete(LIVE.full))
-        filling.append(_Filling(bands, partial(_band_entries, index)))
+        filling.append(_Filling(bands, partial(band_entries, index)))
     if before is None or before.sampled != index.sampled:
-        made = _Filling(samples, partial(_sample_entries, session, connection))
+        made = _Filling(samples, partial(sample_entries, session, connection))
         if index.sampled:
             filling.append(made)
     done = 0
     show(done)
+    for originals in read_originals(session, connection):
+        for table in filling:
+            table.add([row for row in originals if row.indexed is not None])
+        done += len(originals)
+        show(done)
+    for table in filling:
+        table.write()
+
+
+def read_originals(session: Session, connection: Connection) -> Iterator[list[Row]]:
+    """Yield all originals of a store, some hundred at once; those that are found are `indexed`."""
     query = select(pages).where(pages.c.original_id.is_(None)).order_by(pages.c.id)
     query = query.execution_options(yield_per=_PAGES_AT_ONCE)
     with connection.execute(query) as streamed:
         for part in streamed.mappings().partitions():
-            read = [row_from(row, session.scheme.min_comparable_words) for row in part]
-            originals = [row for row in read if row is not None and row.indexed is not None]
-            for table in filling:
-                table.add(originals)
-            done += len(part)
-            show(done)
-    for table in filling:
-        table.write()
+            yield [row_from(row, session.scheme.min_comparable_words) for row in part]
 
 
 class _Filling:
@@ -179,13 +183,15 @@ class _Filling:
         self._parts, self._number = [], 0
 
 
-def _band_entries(index: Index, originals: Sequence[Row]) -> Integers:
+def band_entries(index: Index, originals: Sequence[Row]) -> Integers:
+    """Entries that originals have in the table of bands, int64[2, n]."""
     keys = index.keys(originals)
     ids = np.array([row.id for row in originals], np.int64)
     return np.stack((keys.ravel(), np.repeat(ids, keys.shape[1])))
 
 
-def _sample_entries(session: Session, connection: Connection, originals: Sequence[Row]) -> Integers:
+def sample_entries(session: Session, connection: Connection, originals: Sequence[Row]) -> Integers:
+    """Entries that originals have in the table of samples, int64[2, n]."""
     scopes = {row.id: row.scope for row in originals if row.status != "skipped"}
     return entries_of(
         [

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import zlib
 from typing import TYPE_CHECKING, Any
 
-from shingling.store.backends.base import damage_of
 from shingling.store.model import Page
 from shingling.store.schema.rows import COLUMNS, key_of, row_of
 from shingling.store.schema.tables import fetch_rows, select_in
@@ -42,7 +40,7 @@ def pages_by_body(session: Session, keys: Collection[bytes]) -> dict[bytes, Page
     """
     with session.database.reading() as connection:
         pages = [_checked_page(row, session) for row in select_in(connection, _BY_BODY, keys)]
-    return {page.body_key: page for page in pages if page is not None and page.body_key}
+    return {page.body_key: page for page in pages if page.body_key}
 
 
 def page_by_url(session: Session, url: str, scope: str = "") -> Page | None:
@@ -52,19 +50,13 @@ def page_by_url(session: Session, url: str, scope: str = "") -> Page | None:
     return _checked_page(rows[0], session) if rows else None
 
 
-def _checked_page(values: Sequence[Any], session: Session) -> Page | None:
-    """Page as it was given to `check`; None if it, or its text, cannot be read."""
+def _checked_page(values: Sequence[Any], session: Session) -> Page:
+    """Page as it was given to `check`."""
     *columns, body_key, raw = values
-    text = None if raw is None else unpacked(raw)
-    is_text_lost = text is None and raw is not None
     row = row_of(columns, 0)
-    if is_text_lost or row is None:
-        name = f"page {columns[0]}"
-        session.database.damage.note(f"the text of {name}" if is_text_lost else name)
-        return None
     return Page(
         url=row.url,
-        prepared=text,
+        prepared=None if raw is None else PreparedText.unpacked(raw),
         signature=signature_of(row, session.scheme),
         title=row.title,
         language=row.language,
@@ -87,27 +79,11 @@ def signature_of(row: Row, scheme: Scheme) -> Signature:
 
 
 def read_texts(connection: Connection, ids: Iterable[int]) -> dict[int, PreparedText]:
-    """Texts that are kept of pages; those that cannot be read are skipped."""
-    texts: dict[int, PreparedText] = {}
-    for page_id, raw in select_in(connection, _TEXTS, ids):
-        text = unpacked(raw)
-        if text is None:
-            damage_of(connection).note(f"the text of page {page_id}")
-        else:
-            texts[page_id] = text
-    return texts
+    """Texts that are kept of pages."""
+    rows = select_in(connection, _TEXTS, ids)
+    return {page_id: PreparedText.unpacked(raw) for page_id, raw in rows}
 
 
 def read_text(connection: Connection, page_id: int) -> PreparedText | None:
-    """Text of a page, or None if it is not kept, or cannot be read."""
+    """Text of a page, or None if it is not kept."""
     return read_texts(connection, [page_id]).get(page_id)
-
-
-def unpacked(raw: Any) -> PreparedText | None:
-    """Text as it was packed; None if it cannot be read: a zlib stream ends with a checksum."""
-    try:
-        text = PreparedText.unpacked(raw)
-        text.text  # noqa: B018 (it is unpacked now)
-    except (TypeError, ValueError, zlib.error):
-        return None
-    return text

@@ -164,8 +164,7 @@ def list_pages(
     shown = ids[:limit]
     following = shown[-1] if len(ids) > limit else top if top > 1 else None
     read = stored_pages(connection, shown)
-    rows = [read[page_id] for page_id in shown if page_id in read]
-    return PageList(rows, following, total - skip, top <= 1)
+    return PageList([read[page_id] for page_id in shown], following, total - skip, top <= 1)
 
 
 def moving_lines_of(connection: Connection, site: str) -> list[dict[str, Any]]:

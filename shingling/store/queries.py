@@ -13,10 +13,8 @@ from shingling.errors import SettingsError
 from shingling.rules.own_fields import differing
 from shingling.rules.reasons import KEEPING, Reason
 from shingling.rules.rules import Rules
-from shingling.store.backends.base import damage_of
 from shingling.store.model import StoredPage, StoreStatus, from_seconds
 from shingling.store.schema.migrate import HEAD
-from shingling.store.schema.rows import COLUMNS, is_readable
 from shingling.store.schema.tables import chunked, full, pages, reviews, rules, runs, url_rules
 from shingling.store.session import read_extractors
 
@@ -61,14 +59,10 @@ _SHOWN_NAMES = [
 
 
 def shown_pages(connection: Connection, query: Select[Any]) -> Iterator[StoredPage]:
-    """Yield the pages of a query like `SHOWN`; those that cannot be read are skipped."""
+    """Yield the pages of a query like `SHOWN`."""
     streamed = query.execution_options(yield_per=ROWS_READ_AT_ONCE)
     with connection.execute(streamed) as result:  # closed even if nobody reads to the end
-        for row in result.mappings():
-            if is_readable([row[name] for name in COLUMNS]):
-                yield _stored_page(row)
-            else:
-                damage_of(connection).note(f"page {row['id']}")
+        yield from map(_stored_page, result.mappings())
 
 
 def _stored_page(row: RowMapping) -> StoredPage:
@@ -100,7 +94,7 @@ def _rules(parameters: str) -> Rules | None:
 
 
 def stored_pages(connection: Connection, ids: Iterable[int]) -> dict[int, StoredPage]:
-    """Pages by these ids, without those that cannot be read."""
+    """Pages by these ids."""
     return {
         page.id: page
         for part in chunked(ids)

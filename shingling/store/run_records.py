@@ -11,7 +11,6 @@ from sqlalchemy import select
 from shingling.store.model import from_seconds
 from shingling.store.runs import is_running
 from shingling.store.schema.tables import runs
-from shingling.text import clean
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -55,31 +54,25 @@ class RunRecord:
 def list_runs(
     connection: Connection, limit: int = 10, before: int | None = None
 ) -> list[RunRecord]:
-    """Last runs, newest first, without those that cannot be read."""
+    """Last runs, newest first."""
     query = select(runs).order_by(runs.c.id.desc()).limit(limit)
     if before is not None:
         query = query.where(runs.c.id < before)
-    records = map(_record, connection.execute(query).mappings())
-    return [record for record in records if record is not None]
+    return [*map(_record, connection.execute(query).mappings())]
 
 
-def _record(row: RowMapping) -> RunRecord | None:
-    """Run of a stored row; None if it cannot be read."""
-    try:
-        written, outcome = row["finished"], row["outcome"]
-        is_under_way = is_running(written or row["started"], row["settings"])
-        state = "running" if is_under_way else "did not end"
-        settings = dict(json.loads(row["settings"]))
-        settings.pop("process", None)
-        return RunRecord(
-            id=row["id"],
-            spider=clean(row["spider"]),
-            started=from_seconds(row["started"]),
-            finished=None if written is None or outcome is None else from_seconds(written),
-            outcome=None if outcome is None else clean(outcome),
-            counts=dict(json.loads(row["counts"])),
-            settings=settings,
-            state=outcome or state,
-        )
-    except (OverflowError, TypeError, ValueError):
-        return None
+def _record(row: RowMapping) -> RunRecord:
+    written, outcome = row["finished"], row["outcome"]
+    is_under_way = is_running(written or row["started"], row["settings"])
+    settings = json.loads(row["settings"])
+    settings.pop("process", None)
+    return RunRecord(
+        id=row["id"],
+        spider=row["spider"],
+        started=from_seconds(row["started"]),
+        finished=None if written is None or outcome is None else from_seconds(written),
+        outcome=outcome,
+        counts=json.loads(row["counts"]),
+        settings=settings,
+        state=outcome or ("running" if is_under_way else "did not end"),
+    )

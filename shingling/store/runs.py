@@ -94,10 +94,7 @@ def is_running(written: int, settings: str) -> bool:
         written: when it has last written something.
         settings: of the run, as they are stored.
     """
-    try:
-        process = json.loads(settings).get("process")
-    except (AttributeError, ValueError, RecursionError):
-        process = None
+    process = json.loads(settings).get("process")
     return written > time.time() - _ACTIVE_SECONDS and not _has_ended(process)
 
 

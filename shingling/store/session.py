@@ -13,8 +13,6 @@ from sqlalchemy import insert, select, update
 from shingling.errors import (
     NoStoreError,
     SchemeError,
-    ShinglingError,
-    StoreError,
     StoreVersionError,
     printable,
     require_type,
@@ -243,14 +241,7 @@ def _read_current(connection: Connection) -> tuple[Scheme, Index] | None:
 def read_scheme(connection: Connection) -> tuple[Scheme, Index] | None:
     """Scheme and index of a store; None if it has none yet."""
     row = connection.execute(select(scheme_table)).mappings().one_or_none()
-    if row is None:
-        return None
-    try:
-        return Scheme.from_json(row["parameters"]), read_index(connection)
-    except ShinglingError:
-        raise
-    except (KeyError, TypeError, ValueError) as error:
-        raise StoreError(f"the scheme of the store is damaged: {error}") from error
+    return None if row is None else (Scheme.from_json(row["parameters"]), read_index(connection))
 
 
 def read_extractors(connection: Connection) -> list[str]:
@@ -261,18 +252,9 @@ def read_extractors(connection: Connection) -> list[str]:
 
 
 def read_index(connection: Connection) -> Index:
-    """Read the index of a store that has one.
-
-    Raises:
-        StoreError: it is damaged.
-    """
-    rows = fetch_rows(connection, _INDEX)
-    index = tuple(rows[0]) if rows else ()
-    try:
-        return Index.stored(*index)
-    except TypeError as error:  # a file that is cut off reads as empty values
-        message = f"damaged (its index is {index}): restore a backup"
-        raise StoreError(message) from error
+    """Read the index of a store that has one."""
+    (index,) = fetch_rows(connection, _INDEX)
+    return Index.stored(*index)
 
 
 def find_rules(connection: Connection, rules: Rules) -> int | None:

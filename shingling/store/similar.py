@@ -20,11 +20,12 @@ from shingling.similarity.measures import (
 )
 from shingling.sketch import Banding, Signature, fingerprint_set
 from shingling.store.index import salted
-from shingling.store.known import read_text, unpacked
+from shingling.store.known import read_text
 from shingling.store.model import Match
 from shingling.store.queries import ROWS_READ_AT_ONCE, stored_pages
-from shingling.store.schema.rows import read_minima
+from shingling.store.schema.rows import LITTLE_ENDIAN
 from shingling.store.schema.tables import LIVE, chunked, pages, texts
+from shingling.text import unpack
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -147,10 +148,9 @@ def within(
         keys = _in_all_scopes(connection, halves.probes([signature.simhash], distance))
     ranked: list[tuple[int, float, int]] = []
     for row, estimate in _looked_up(session, connection, signature, keys):
-        if type(row.simhash) is int:
-            apart = simhash_distance(signature.simhash, row.simhash % (1 << 64))
-            if apart <= distance:
-                ranked.append((apart, -estimate, row.id))
+        apart = simhash_distance(signature.simhash, row.simhash % (1 << 64))
+        if apart <= distance:
+            ranked.append((apart, -estimate, row.id))
     ranked = sorted(ranked)[:limit]
     nearest = [(page_id, -opposite) for _, opposite, page_id in ranked]
     distances = {page_id: apart for apart, _, page_id in ranked}
@@ -188,7 +188,7 @@ def _estimated(
     """Yield the rows of a query like `_SIGNED` with their estimated resemblance."""
     streamed = query.execution_options(yield_per=ROWS_READ_AT_ONCE)
     for part in connection.execute(streamed).partitions():
-        minima = np.stack([read_minima(row.minima) for row in part])
+        minima = np.stack([LITTLE_ENDIAN.read(row.minima) for row in part])
         yield from zip(part, (minima == signature.minima).mean(axis=1).tolist(), strict=True)
 
 
@@ -212,9 +212,7 @@ def _matches(
     own = None if main_text is None else fingerprint_set(main_text, scheme)
     shown = stored_pages(connection, [page_id for page_id, _ in estimates])
     for page_id, estimate in estimates:
-        page = shown.get(page_id)
-        if page is None:
-            continue
+        page = shown[page_id]
         stored = None if own is None else read_text(connection, page_id)
         if own is None or stored is None:
             containment = estimated_containment(
@@ -233,9 +231,7 @@ def stored_texts(connection: Connection) -> Iterator[tuple[int, int, str]]:
         _WITH_TEXTS, execution_options={"yield_per": ROWS_READ_AT_ONCE}
     ) as rows:
         for page_id, raw, words in rows:
-            stored = unpacked(raw)
-            if stored is not None:
-                yield page_id, words, stored.text
+            yield page_id, words, unpack(raw)
 
 
 def measure_stored(
@@ -293,6 +289,5 @@ def measure_stored(
     matches = [
         Match(shown[-opposite], both.resemblance, both.containment, True, value=value)
         for value, opposite, both in best
-        if -opposite in shown
     ]
     return matches, float(is_new.mean()) if len(own) else 1.0

@@ -413,10 +413,7 @@ class Store:
             values = connection.execute(query).mappings().one_or_none()
         if values is None:
             raise StoreError(f"page {page.id} is no longer stored")
-        row = row_from(values, 0)
-        if row is None:
-            raise StoreError(f"page {page.id} cannot be read; run `scrapy dedup check`")
-        return signature_of(row, self.scheme)
+        return signature_of(row_from(values, 0), self.scheme)
 
     def moving_lines(self, site: str) -> list[dict[str, Any]]:
         """Find the lines of a site that are known to move, those that moved most often first.
@@ -494,9 +491,8 @@ class Store:
             query = query.where(pages.c.original_id.in_(of_site))
         with self._session.reading() as connection:
             for original_id, _ in connection.execute(query).all():
-                original = stored_pages(connection, [original_id]).get(original_id)
-                if original is not None:
-                    yield Group(original, tuple(duplicates_of(connection, original_id)))
+                original = stored_pages(connection, [original_id])[original_id]
+                yield Group(original, tuple(duplicates_of(connection, original_id)))
 
     def duplicates(self, page: StoredPage | str) -> list[StoredPage]:
         """Duplicates of an original, oldest first.

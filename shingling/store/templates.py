@@ -396,12 +396,9 @@ def pack_entries(entries: Mapping[int, int]) -> bytes:
 
 
 def merge_entries(rows: Iterable[bytes]) -> dict[int, int]:
-    """Titles by block, in the order in which they were seen; one with two titles is template.
-
-    Rows that are no entries, in a damaged store, are left out.
-    """
+    """Titles by block, in the order in which they were seen; one with two titles is template."""
     titles: dict[int, int] = {}
-    for block, title in np.frombuffer(b"".join(filter(are_entries, rows)), dtype=_ENTRY).tolist():
+    for block, title in np.frombuffer(b"".join(rows), dtype=_ENTRY).tolist():
         if titles.setdefault(block, title) != title:
             titles[block] = TEMPLATE
     return titles
@@ -419,7 +416,7 @@ def merge_newest(rows: Iterable[bytes]) -> bytes:
 
 def are_entries(raw: object) -> bool:
     """Whether a value may be what the store keeps of a site."""
-    return type(raw) is bytes and len(raw) > 0 and len(raw) % _ENTRY.itemsize == 0
+    return type(raw) is bytes and len(raw) % _ENTRY.itemsize == 0
 
 
 def pack_lines(lines: Mapping[int, LineCounts]) -> bytes:

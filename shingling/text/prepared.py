@@ -167,7 +167,7 @@ class PreparedText:
     def unpacked(cls, packed: bytes) -> Self:
         """Take a text that was packed before."""
         made = cls.__new__(cls)
-        made.packed = packed
+        made.packed, made.text = packed, unpack(packed)
         made.words = None
         return made
 

@@ -222,7 +222,6 @@ def groups(
             _place_of(row),
         )
         for row in rows[:limit]
-        if row.original_id in known and row.first in known
     ]
     following = _place_of(rows[limit - 1]) if len(rows) > limit else None
     total, number = (rows[0].total, int(rows[0].pairs)) if rows else (0, 0)
@@ -275,7 +274,7 @@ def members(
         query, {**wanted.bound, "beyond": beyond, "limit": limit, "skip": skip}
     ).all()
     known = stored_pages(connection, ids)
-    pages = [known[id_] for id_ in ids if id_ in known]
+    pages = [known[id_] for id_ in ids]
     reviews = reviews_of(connection, [(str(page.original), page.url) for page in pages])
     return [*map(PairRow, pages, reviews)]
 
@@ -284,7 +283,7 @@ def least_alike(connection: Connection, limit: int) -> list[tuple[StoredPage, St
     """Read the near-duplicates that are least like their originals, behind these."""
     pairs = connection.execute(text(_LEAST_ALIKE), {"limit": limit}).all()
     known = stored_pages(connection, {id_ for pair in pairs for id_ in pair})
-    return [(known[a], known[b]) for a, b in pairs if a in known and b in known]
+    return [(known[a], known[b]) for a, b in pairs]
 
 
 def show_groups(session: Session, query: Fields) -> Values:

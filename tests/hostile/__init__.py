@@ -15,7 +15,7 @@ pages that take a parser long                     extraction/test_workers.py,
                                                   hostile/test_crawls.py
 pages that take much memory                       extraction/hostile/test_memory.py,
                                                   extraction/hostile/test_markup.py
-damaged rows of a store                           admin/test_damage.py,
+damaged rows and files of a store                 admin/test_damage.py,
                                                   plugin/faults/test_database.py
 stores that disappear, or may not be used         plugin/faults/test_database.py
 ids and times beyond all bounds                   store/schema/test_bounds.py
@@ -27,7 +27,6 @@ damaged and odd tables and lines                  hostile/files/test_tables.py,
 words with the hash of other words                store/decide/test_pieces.py,
                                                   bulk/test_same_as_store.py
 texts that fix all minima                         store/decide/test_pieces.py
-schemas that are no UTF-8, bytes at random        admin/test_damage.py
 values of settings                                plugin/faults/test_start.py
 clocks that go back, stores of something else     store/backends/test_open.py
 kills, full disks, lost connections               hostile/test_kills.py,

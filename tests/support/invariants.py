@@ -6,24 +6,16 @@ import random
 import sqlite3
 from collections import Counter
 from contextlib import closing
-from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shingling.admin.transfer import export
-from shingling.sketch import Scheme, shingle_words
-from shingling.store.index import Index, keys_of_sample
-from shingling.store.schema.rows import Keyed, read_minima
 from shingling.store.session import Session
-from shingling.text import unpack
-from tests.support.stores import is_postgres, rows_of, url_of
+from tests.support.stores import rows_of, url_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
-
-    Run: TypeAlias = Callable[[str], list[Any]]
 
 SIZE = 5  # words in a shingle of the default scheme
 
@@ -76,87 +68,29 @@ def groups_of(path: Path) -> dict[str, tuple[str | None, float | None, str]]:
 
 
 def entries_of(path: Path, table: str) -> Counter[tuple[int, int]]:
-    """Return the keys of a table with the ids of their pages, those on their way there as well."""
-    return _entries(partial(rows_of, path), table, is_postgres(path))
+    """Return the keys of a table with the ids of their pages, those on their way there as well.
 
-
-def _entries(run: Run, table: str, on_postgres: bool) -> Counter[tuple[int, int]]:
-    """Return the keys of a table; of what is appended twice the last one counts."""
-    entries = Counter(run(f"SELECT key, page_id FROM {table}"))
+    Of what is appended twice the last one counts.
+    """
+    entries = Counter(rows_of(path, f"SELECT key, page_id FROM {table}"))
     recent = f"SELECT entries FROM recent WHERE owner = '{table}' ORDER BY batch"
-    recent_rows = run(recent)
-    for (raw,) in recent_rows:
+    for (raw,) in rows_of(path, recent):
         for key, page_id in np.frombuffer(raw, "<i8").reshape(-1, 2).tolist():
             entries[key, abs(page_id)] = int(page_id > 0)
-    assert not (recent_rows and on_postgres), "there is no log on PostgreSQL"
     return +entries
-
-
-# Rows whose column names a row of another table that is not there.
-_REFERENCES = (
-    ("pages", "original_id", "pages"),
-    ("pages", "run_id", "runs"),
-    ("texts", "page_id", "pages"),
-)
-_LOST = (
-    "SELECT count(*) FROM {table} AS own LEFT JOIN {other} AS other ON own.{column} = other.id"
-    " WHERE own.{column} IS NOT NULL AND other.id IS NULL"
-)
 
 
 def verify(path: Path) -> None:
     """Check everything that must be true of a store between two transactions."""
-    verify_rows(partial(rows_of, path), is_postgres(path))
+    verify_store(url_of(path))
 
 
-def verify_rows(run: Run, on_postgres: bool = True) -> None:
-    """Check a store that queries can be run in.
+def verify_store(url: str) -> None:
+    """Check a store by its URL."""
+    from shingling.admin.check import check_store  # a copy of the package may be without this room
 
-    Args:
-        run: returns the rows that a query finds.
-        on_postgres: whether it is one in PostgreSQL.
-    """
-    if on_postgres:
-        assert run("SELECT conname FROM pg_constraint WHERE NOT convalidated") == []
-    else:
-        assert run("PRAGMA integrity_check") == [("ok",)]
-    for table, column, other in _REFERENCES:
-        assert run(_LOST.format(table=table, column=column, other=other)) == [(0,)]
-    columns = "parameters, indexed, bands, rows, sampled"
-    parameters, *stored = run(f"SELECT {columns} FROM scheme")[0]
-    scheme, index = Scheme.from_json(parameters), Index.stored(*stored)
-    pages = run(
-        "SELECT id, original_id, status, minima, simhash, scope, resemblance, words, zlib,"
-        " compared_id FROM pages LEFT JOIN texts ON page_id = id",
-    )
-    originals = {page_id: scope for page_id, head, _, _, _, scope, *_ in pages if head is None}
-    indexed: set[tuple[int, int]] = set()
-    sampled: set[tuple[int, int]] = set()
-    for page_id, head, status, raw, simhash, scope, resemblance, length, zipped, other in pages:
-        if head is None:
-            assert status in ("new", "skipped")
-            assert resemblance is None or other is not None
-            if length < scheme.min_comparable_words:
-                continue
-            keyed = Keyed(scope, read_minima(raw), simhash % (1 << 64))
-            indexed |= {(key, page_id) for key in index.keys([keyed])[0].tolist()}
-            if index.sampled and zipped is not None and status != "skipped":
-                shingled = shingle_words(scheme.canonical.words(unpack(zipped)), scheme)
-                sampled |= {(key, page_id) for key in keys_of_sample(shingled, scope)}
-        else:
-            assert status in ("exact", "near")
-            assert originals[head] == scope, "a star: the original is one, and of the same scope"
-            assert 0 <= resemblance <= 1
-    assert _entries(run, "bands", on_postgres) == Counter(indexed)
-    assert _entries(run, "samples", on_postgres) == Counter(sampled)
-    copies = (
-        "SELECT count(*) FROM pages AS copy WHERE status = 'exact' AND NOT EXISTS (SELECT 1 FROM"
-        " pages AS own WHERE coalesce(own.original_id, own.id) = copy.original_id"
-        " AND own.text_hash = copy.text_hash AND own.status <> 'exact')"
-    )
-    assert run(copies) == [(0,)], "another page of the group stands for their text"
-    repeated = "SELECT url_key, scope FROM pages GROUP BY url_key, scope HAVING count(*) > 1"
-    assert run(repeated) == []
+    with Session.open(url, create=False, read_only=True) as session:
+        assert check_store(session, lambda *_: None).problems == []
 
 
 def is_whole(store: Path) -> bool:
@@ -168,6 +102,8 @@ def is_whole(store: Path) -> bool:
 
 def dump(file: Path) -> dict[str, list[Any]]:
     """Content of a store, without its times, addresses and keys of bodies."""
+    from shingling.admin.transfer import export
+
     queries = {
         "pages": "SELECT id, title, language, words, text_hash, minima, simhash, status,"
         " last_verdict, original_id, resemblance, containment FROM pages ORDER BY id",

@@ -18,7 +18,7 @@ from shingling.web.lists import group_filter, groups, least_alike, members
 from shingling.web.overview import BAR, MAX_PERIODS, count_all
 from shingling.web.pages import show_pages
 from tests.support.invariants import ending, text, words
-from tests.support.stores import ENDINGS, execute, place_of, url_of
+from tests.support.stores import ENDINGS, place_of, url_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -254,20 +254,3 @@ def test_rules_on_urls_are_shown_with_what_they_save(file: Path, store: Store, s
         ("a.example", "drop-parameter from", 2 * saved, 2, 0),
         ("a.example", "drop-parameter sid", 2 * saved, 2, 0),
     ]
-
-
-def test_a_group_whose_page_cannot_be_read_is_left_out_and_the_others_keep_their_numbers(
-    file: Path,
-) -> None:
-    fill(url_of(file), 2000)
-    everything = group_filter({})
-    with Session.open(url_of(file), create=False) as session, session.reading() as connection:
-        before = {row.original.id: row.size for row in groups(connection, everything, "", 20).rows}
-    gone = [*before][::3]
-    execute(file, f"UPDATE pages SET minima = 'x' WHERE id IN {(*gone,)}")
-    with Session.open(url_of(file), create=False) as session, session.reading() as connection:
-        found = groups(connection, everything, "", 20)
-        following = groups(connection, everything, found.next or "", 20)
-    left = {row.original.id: row.size for row in found.rows}
-    assert left == {one: size for one, size in before.items() if one not in gone}
-    assert not before.keys() & {row.original.id for row in following.rows}

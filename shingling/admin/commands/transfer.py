@@ -23,7 +23,7 @@ from shingling.console.output import (
 )
 from shingling.console.progress import progress_bar
 from shingling.console.subcommand import HelpGroup, Subcommand
-from shingling.errors import REPAIR, NoStoreError, RecordError
+from shingling.errors import NoStoreError, RecordError
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -54,15 +54,12 @@ def _export(options: CommandOptions) -> int:
             shown = options.file != "-" or not sys.stdout.isatty()
             with progress_bar("pages", shown=shown) as show:
                 write_records(_watched(chain([header], opened), "export", pages, show), file)
-        damaged = session.database.damage.number
-    if damaged:
-        print_lines(f"{counted(damaged, 'row')} left out: {REPAIR}", error=True)
-    if options.file != "-":
-        size = Path(options.file).stat().st_size
-        as_json = {"file": options.file, "pages": pages, "bytes": size, "damaged": damaged}
-        line = f"{options.file}: {counted(pages, 'page')}, {decimal(size)}"
-        print_result(options, as_json, line)
-    return FAILED if damaged else FOUND
+    if options.file == "-":
+        return FOUND
+    size = Path(options.file).stat().st_size
+    as_json = {"file": options.file, "pages": pages, "bytes": size}
+    line = f"{options.file}: {counted(pages, 'page')}, {decimal(size)}"
+    return print_result(options, as_json, line)
 
 
 def _watched(records: Iterable[Record], phase: str, total: int, show: Show) -> Iterator[Record]:

@@ -26,14 +26,13 @@ from shingling.console.output import (
     counted,
     print_found,
     print_json,
-    print_left_out,
     print_lines,
     print_result,
     print_table,
 )
 from shingling.console.progress import progress_bar
 from shingling.console.subcommand import HelpGroup, Subcommand
-from shingling.errors import REPAIR, ShinglingError
+from shingling.errors import ShinglingError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,6 +40,8 @@ if TYPE_CHECKING:
     from shingling.console.options import CommandOptions
     from shingling.store.forgetting import Chosen
     from shingling.store.model import Review
+
+_REPAIR = "restore a backup, or run `scrapy dedup rebuild --decide`"
 
 
 def _review(options: CommandOptions) -> int:
@@ -165,8 +166,6 @@ def _vacuum(options: CommandOptions) -> int:
 
 
 def _check(options: CommandOptions) -> int:
-    from shingling.admin.check import KINDS
-
     with open_store(options) as store, progress_bar("examined") as show:
         findings = store.admin.check(lambda phase, done: show(phase, done, None))
     if options.json:
@@ -174,15 +173,7 @@ def _check(options: CommandOptions) -> int:
     elif findings.is_sound:
         print_lines(f"{counted(findings.pages, 'page')}: no damage")
     else:
-        print_table(
-            ["damaged", "what"],
-            [(f"{findings.found[kind]:,}", KINDS[kind]) for kind in KINDS if findings.found[kind]],
-        )
-        for kind, names in findings.examples.items():
-            for name in names:
-                print_lines(f"{kind}: {name}")
-            print_left_out(findings.found[kind] - len(names), f"{kind}: … ")
-        print_lines(REPAIR)
+        print_lines(*findings.problems, _REPAIR)
     return FOUND if findings.is_sound else NOT_FOUND
 
 

@@ -192,7 +192,6 @@ class StoreThread:
             "batches": self._batches,
             # How often a key was met that has more pages than are looked at.
             "full_keys": 0 if self._run is None else self._run.counts["full_keys"],
-            "damaged": 0 if self._session is None else self._session.database.damage.number,
         }
 
     async def close(self, outcome: str) -> None:

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from enum import Enum
 from itertools import chain
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from sqlalchemy import delete, insert, select
@@ -33,9 +33,7 @@ MAX_WAIT_SECONDS = 60.0  # for a database that is locked or cannot be reached
 _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.02, 1.0  # between two attempts
 _WARN_AFTER_SECONDS = 2.0
 MAX_CONFLICTS = 2  # of a transaction, then it writes alone
-
-_MAX_REMEMBERED = 10_000  # rows that cannot be read, so that each is counted once
-_DAMAGE = "shingling_damage"  # where `Connection.info` has the notes of a store
+_ENTRIES_READ_AT_ONCE = 10_000
 
 KeysOfPage: TypeAlias = "tuple[int, Collection[int]]"
 """Id of a page, and keys that it has, each of them once."""
@@ -83,43 +81,6 @@ class Committed(NamedTuple):
     ids: list[int] | None
 
 
-class Damage:
-    """Rows that cannot be read, and were skipped, since a store was opened.
-
-    Args:
-        where: the store, as messages name it.
-
-    Attributes:
-        tell: is called with a line about the first one.
-    """
-
-    def __init__(self, where: str) -> None:
-        self.tell: Callable[[str], None] = logger.warning
-        self._where = where
-        self._rows: set[str] = set()
-
-    @property
-    def number(self) -> int:
-        """How many rows were skipped."""
-        return len(self._rows)
-
-    def note(self, row: str) -> None:
-        """Note a row, such as `page 7`."""
-        if not self._rows:
-            self.tell(
-                f"{self._where}: {row} cannot be read and is skipped (no more such rows will be"
-                " shown); run `scrapy dedup check`, which finds them all"
-            )
-        if len(self._rows) < _MAX_REMEMBERED:
-            self._rows.add(row)
-
-
-def damage_of(connection: Connection) -> Damage:
-    """Find the notes of the store that a connection belongs to."""
-    damage: Damage = connection.info[_DAMAGE]
-    return damage
-
-
 class Postings(ABC):
     """A table of keys as one transaction sees it. Each database has a class of its own.
 
@@ -161,6 +122,12 @@ class Postings(ABC):
     def fill(self, entries: Integers) -> None:
         """Insert many entries at once: keys, and the id of the page of each, int64[2, n]."""
 
+    def entries(self) -> Iterator[Sequence[int]]:
+        """Yield all entries: a key, and the id of a page that has it."""
+        every = select(self._table.c.key, self._table.c.page_id)
+        streamed = every.execution_options(yield_per=_ENTRIES_READ_AT_ONCE)
+        yield from self._connection.execute(streamed)
+
     def clear(self) -> None:
         """Remove all entries."""
         self._connection.execute(delete(self._table))
@@ -198,7 +165,6 @@ class Database(ABC):
         reader: begins transactions that see one state of the store throughout.
         trial: the same, for transactions that fill temporary tables.
         alone: whether the present transaction is the only one that writes.
-        damage: rows that cannot be read; connections have it as well (`damage_of`).
     """
 
     dialect: ClassVar[str]
@@ -215,7 +181,6 @@ class Database(ABC):
         self.alone = not self.several_writers
         self._is_closed = False
         self._max_wait = MAX_WAIT_SECONDS  # until the database is available; then 0
-        self.damage = Damage(self.where)
 
     @classmethod
     @abstractmethod
@@ -318,10 +283,6 @@ class Database(ABC):
     @abstractmethod
     def retry_reason(self, error: DBAPIError) -> RetryReason | None:
         """Why a failed transaction may succeed when it is tried again; None: it will not."""
-
-    def note_damage(self, _connection: object, record: Any) -> None:
-        """Have a new connection know where rows that cannot be read are noted."""
-        record.info[_DAMAGE] = self.damage
 
     def explained(self, message: str) -> str:
         """Message of the database, with the likely reason if it names none."""

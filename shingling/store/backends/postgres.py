@@ -112,7 +112,6 @@ class PostgresDatabase(Database):
         self.engine = create_engine(url, isolation_level="READ COMMITTED", pool_pre_ping=True)
         self._has_answered = False
         event.listen(self.engine, "connect", _set_up)
-        event.listen(self.engine, "connect", self.note_damage)
         self.trial = self.engine.execution_options(isolation_level="REPEATABLE READ")
         self.reader = self.trial.execution_options(postgresql_readonly=True)
 

@@ -11,6 +11,7 @@ recent entries in memory.
 from __future__ import annotations
 
 from collections import defaultdict
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from shingling.store.backends.base import Postings
 from shingling.store.schema.tables import execute_each, fetch_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from sqlalchemy import Connection, Table
 
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
 SLICES = 8
 MAX_RECENT_ENTRIES = 1 << 19  # above it, the largest slice is merged into the large table
-_ENTRY_BYTES = 16
 _ENTRIES_AT_ONCE = 1 << 16  # that are Python objects
 
 _SLICE_BITS = 64 - (SLICES - 1).bit_length()
@@ -180,6 +180,13 @@ class RecentPostings(SqlitePostings):
             recent.setdefault(key, []).extend(stored)
         return {key: {*pages} - gone.get(key, set()) for key, pages in recent.items()}
 
+    def entries(self) -> Iterator[Sequence[int]]:
+        """Yield all entries: those of the large table, and those that are recent."""
+        gone, (added, _) = self._recent.gone, self._recent.entries()
+        for key, page_id in chain(super().entries(), added.T.tolist()):
+            if page_id not in gone.get(key, ()):
+                yield key, page_id
+
     def _change(self, gone: Integers, come: Integers) -> None:
         """Append entries; if they are too many, merge slices, and write the others anew."""
         entries: Integers = np.concatenate((gone * [[1], [-1]], come), axis=1)
@@ -215,13 +222,9 @@ class RecentPostings(SqlitePostings):
         self._write_anew()
 
 
-def _entries(stored: Iterable[object]) -> Integers:
-    """Entries in rows of `recent`; the pages of removed ones are negative.
-
-    Those that are no entries, in a damaged store, are left out.
-    """
-    whole = (raw for raw in stored if type(raw) is bytes and len(raw) % _ENTRY_BYTES == 0)
-    return np.frombuffer(b"".join(whole), "<i8").reshape(-1, 2).T.copy()
+def _entries(stored: Iterable[bytes]) -> Integers:
+    """Entries in rows of `recent`; the pages of removed ones are negative."""
+    return np.frombuffer(b"".join(stored), "<i8").reshape(-1, 2).T.copy()
 
 
 def _removed(gone: Mapping[int, Iterable[int]]) -> Integers:

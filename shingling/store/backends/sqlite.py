@@ -34,13 +34,6 @@ _PAGE_BYTES = 8192  # of a new file; at SQLite's 4096, rows of 1 to 2 KB waste a
 _WAL_PAGES = 4096  # between checkpoints; at SQLite's 1000, they cost half the insert rate
 _CACHE_KIB = 8192
 _SMALLEST_PAGE_BYTES = 512  # of any database
-_OF_A_DAMAGED_SCHEMA = (
-    "malformed database schema",
-    "malformed names",
-    "no such column",
-    "no such table",
-    "has no column",
-)
 _LAST_ID = "SELECT seq FROM sqlite_sequence WHERE name = 'pages'"
 _FILES = "files"  # of a connection, in what the pool notes of it
 
@@ -71,7 +64,6 @@ class SqliteDatabase(Database):
         self.engine = create_engine(url, **options)
         self.reader = self.trial = self.engine.execution_options(reading=True)
         event.listen(self.engine, "connect", _set_up)
-        event.listen(self.engine, "connect", self.note_damage)
         if self.path is not None:
             event.listen(self.engine, "begin", self._require_files)
             event.listen(self.engine, "commit", self._require_files)
@@ -222,11 +214,7 @@ class SqliteDatabase(Database):
 
     def explained(self, message: str) -> str:
         """Message with its likely reason: SQLite writes even to a file that is only read."""
-        if "codec can't decode" in message:  # in what SQLite says of a damaged schema
-            message = "malformed names that are no UTF-8"
-        if any(part in message for part in _OF_A_DAMAGED_SCHEMA):  # there is nothing to read it by
-            return f"damaged ({message}): restore a backup, or use another DEDUP_STORE_URL"
-        if "malformed" in message or "locate column" in message:
+        if "malformed" in message:
             return f"damaged ({message}): restore a backup"
         if message in ("unable to open database file", "attempt to write a readonly database"):
             return f"{message}: it, or its folder, cannot be written"
@@ -240,8 +228,6 @@ def _tables(uri: str) -> set[str]:
 
 def _set_up(connection: sqlite3.Connection, _record: object) -> None:
     connection.isolation_level = None  # transactions are begun by `_begin`, not by the driver
-    # In a damaged file, bytes that are no text must not end the reading of all others.
-    connection.text_factory = _text
     connection.execute(f"PRAGMA page_size={_PAGE_BYTES}").close()  # before the file is made
     for pragma in (
         "journal_mode=WAL",
@@ -256,10 +242,6 @@ def _set_up(connection: sqlite3.Connection, _record: object) -> None:
 
 def _refuse_writes(connection: sqlite3.Connection, _record: object) -> None:
     connection.execute("PRAGMA query_only=ON").close()
-
-
-def _text(raw: bytes) -> str:
-    return raw.decode("utf-8", "replace")
 
 
 def _identity(file: str, *, with_time: bool = False) -> tuple[int, int, int] | None:

@@ -158,11 +158,9 @@ class Batch:
             self.templates.read_sites(sites | {row.site for row in self.pages.rows.values()})
 
     def insert(self, page: Page, signature: Signature) -> Row:
-        """Make a row of a page that has none, or in the place of one that cannot be read."""
+        """Make a row of a page that has none."""
         run = None if self.run is None else self.run.id
-        place = self.pages.unreadable.pop((page.scope, url_key(page.url)), None)
-        row = Row.of(page, signature, self._new_ids.pop() if place is None else place, run)
-        row.stored = place is not None
+        row = Row.of(page, signature, self._new_ids.pop(), run)
         self.pages.add(row)
         self._keep_text(row, page)
         return row

@@ -21,7 +21,7 @@ _MAX_SAME_TEXT = 64  # pages of one text that are looked at, the oldest of them
 _TEXTS_AT_ONCE = 64  # in one statement
 _ALL = (1 << 63) - 1  # members of a group
 
-_ID, _SCOPE, _URL_KEY = (COLUMNS.index(name) for name in ("id", "scope", "url_key"))
+_ID = COLUMNS.index("id")
 _by_age = attrgetter("id")
 
 
@@ -38,14 +38,12 @@ class PageCache:
 
     Attributes:
         rows: by id.
-        unreadable: ids of rows that cannot be read, by scope and key of the URL.
     """
 
     def __init__(
         self, database: Database, connection: Connection, table: Table, fewest_words: int
     ) -> None:
         self.rows: dict[int, Row] = {}
-        self.unreadable: dict[tuple[str, bytes], int] = {}
         self._database, self._connection, self._table = database, connection, table
         self._fewest_words = fewest_words
         self._by_url: dict[tuple[str, bytes], Row] = {}
@@ -92,12 +90,7 @@ class PageCache:
         """Hold rows as they were read, unless they are here already."""
         for values in rows:
             if values[_ID] not in self.rows:
-                row = row_of(values, self._fewest_words)
-                if row is None:
-                    self._database.damage.note(f"page {values[_ID]}")
-                    self.unreadable[values[_SCOPE], values[_URL_KEY]] = values[_ID]
-                else:
-                    self.add(row)
+                self.add(row_of(values, self._fewest_words))
 
     def add(self, row: Row) -> None:
         """Hold a row that was made, or find one by what it has now."""
@@ -141,11 +134,11 @@ class PageCache:
         return [row for row in map(self.rows.__getitem__, ids) if row.is_member_of(original)]
 
     def original(self, row: Row) -> Row:
-        """Original of the row's group; the row itself if that cannot be read."""
+        """Original of the row's group."""
         if row.original_id is None:
             return row
         self.load([row.original_id])
-        return self.rows.get(row.original_id, row)
+        return self.rows[row.original_id]
 
     def compared_with(self, row: Row) -> Row | None:
         """Find the page that decided on another one, if that is not its original."""
@@ -157,9 +150,7 @@ class PageCache:
     def stored_now(self, ids: Iterable[int]) -> Iterator[Row]:
         """Read rows as they are in the database now, whatever is held here."""
         for values in select_in(self._connection, f"{self._select}id {{}}", ids):
-            row = row_of(values, self._fewest_words)
-            if row is not None:
-                yield row
+            yield row_of(values, self._fewest_words)
 
     def texts_of(self, rows: Iterable[Row]) -> set[tuple[str, bytes]]:
         """Scopes and hashes of the texts that rows have, and had before they changed."""

@@ -130,10 +130,7 @@ def read_page(page: Page, signature: Signature, batch: Batch) -> PageState:
     row = batch.pages.of_url(page.scope, url_key(page.url))
     if row is None:
         row = batch.insert(page, signature)
-        state = PageState(row, Cause.NEW, fetched_at(page), row)
-        if row.stored:  # in the place of one that could not be read
-            state.members = batch.pages.members(row)
-        return _with_candidates(state, batch)
+        return _with_candidates(PageState(row, Cause.NEW, fetched_at(page), row), batch)
     is_unchanged = row.text_hash == signature.text_hash
     original = batch.pages.original(row)
     state = PageState(row, None, fetched_at(page), original, was_original=row.is_original)
@@ -179,8 +176,6 @@ def _cause(page: PageState, batch: Batch) -> Cause | None:
     cause = None
     if page.is_renamed:
         cause = Cause.RETITLED
-    elif original is row and not row.is_original:  # its original cannot be read
-        cause = Cause.IN_NO_GROUP
     elif original is not row and not _shares_more_than_template(row, original, batch):
         cause = Cause.TEMPLATE
     if cause is not None:
@@ -236,12 +231,7 @@ def _with_originals(rows: Iterable[Row], row: Row, batch: Batch) -> list[tuple[R
         for other in rows
         if other is not row and other.scope == row.scope and other.id not in batch.undecided
     ]
-    # In a damaged store, what a page follows may be no original.
-    return [
-        (other, original)
-        for other, original in others
-        if original.is_original and original.id not in batch.undecided
-    ]
+    return [(other, original) for other, original in others if original.id not in batch.undecided]
 
 
 def _candidates(ids: Iterable[int], page: PageState, batch: Batch) -> list[Candidate]:

@@ -50,7 +50,7 @@ class Reviews:
         for column in ("a_key", "b_key"):
             for a, b, same in select_in(self._connection, _OF_URLS.format(column), unread):
                 for key, other in ((a, b), (b, a)):
-                    if key in unread and type(other) is bytes:
+                    if key in unread:
                         self._read[key][other] = bool(same)
         others = {other for key in unread for other in self._read[key]}
         if others and self._others_write:

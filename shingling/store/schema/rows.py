@@ -14,7 +14,7 @@ from sqlalchemy import BigInteger, Float, Integer, LargeBinary, Text
 from shingling.rules.own_fields import OwnFields, changed_since, differing
 from shingling.rules.reasons import Reason
 from shingling.sketch import FUNCTIONS
-from shingling.store.model import FIRST_SECOND, LAST_SECOND, fetched_at
+from shingling.store.model import fetched_at
 from shingling.store.urls import safe_url, site_of
 from shingling.text import title_key
 
@@ -251,29 +251,21 @@ _column_values = attrgetter(*COLUMNS)
 _CONVERTED = tuple(
     (place, column.stored) for place, column in enumerate(PAGE_FIELDS.values()) if column.stored
 )
-_LENGTHS = {
-    COLUMNS.index("minima"): MINIMA_BYTES,
-    **{COLUMNS.index(name): HASH_BYTES for name in ("text_hash", "url_key")},
-}
-_TIMES = [COLUMNS.index(name) for name in ("first_seen", "last_seen")]
-_TYPES = tuple((column.sql.python_type, column.nullable) for column in PAGE_FIELDS.values())
 
 extracted = attrgetter(*ORIGINS["extracted"])
 """Values of a page or a row that were extracted from its body."""
 
 
-def row_from(mapping: RowMapping, fewest_words: int) -> Row | None:
+def row_from(mapping: RowMapping, fewest_words: int) -> Row:
     """Row as it was read; otherwise as `row_of`."""
     return row_of([mapping[name] for name in COLUMNS], fewest_words)
 
 
-def row_of(values: Sequence[Any], fewest_words: int) -> Row | None:
-    """Row of values as they were read, in the order of `COLUMNS`; None if it cannot be read.
+def row_of(values: Sequence[Any], fewest_words: int) -> Row:
+    """Row of values as they were read, in the order of `COLUMNS`.
 
     Shorter texts than `fewest_words` are in no index.
     """
-    if not is_readable(values):
-        return None
     read = [*values]
     for place, form in _CONVERTED:
         read[place] = form.read(read[place])
@@ -281,33 +273,6 @@ def row_of(values: Sequence[Any], fewest_words: int) -> Row | None:
     if row.original_id is None and row.words >= fewest_words:
         row.indexed = row.keyed
     return row
-
-
-def is_readable(values: Sequence[Any]) -> bool:
-    """Whether a row, as it was read, has possible types and times, and hashes of their lengths.
-
-    This is asked of every row that is read. Rows that cannot be read are skipped.
-    """
-    return (
-        _are_possible(tuple(map(type, values)))
-        and all(len(values[place]) == length for place, length in _LENGTHS.items())
-        and all(FIRST_SECOND <= values[place] <= LAST_SECOND for place in _TIMES)
-    )
-
-
-@lru_cache(4096)
-def _are_possible(types: tuple[type, ...]) -> bool:
-    return all(
-        kind is fitting or (kind is int and fitting is float) or (kind is type(None) and nullable)
-        for kind, (fitting, nullable) in zip(types, _TYPES, strict=True)
-    )
-
-
-def read_minima(raw: object) -> Minima:
-    """Decode stored minima: uint32[84]; those that cannot be read are like no other."""
-    whole = type(raw) is bytes and len(raw) == MINIMA_BYTES
-    minima: Minima = LITTLE_ENDIAN.read(raw if whole else b"\xff" * MINIMA_BYTES)
-    return minima
 
 
 @lru_cache(4096)

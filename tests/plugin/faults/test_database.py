@@ -10,9 +10,9 @@ import signal
 import socket
 import sqlite3
 import subprocess
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager, suppress
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -21,7 +21,7 @@ from sqlalchemy import make_url
 from shingling import Page, Store
 from shingling.errors import StoreError
 from tests.support.crawls import LIST_SPIDER, REFUSED, Crawling, Project, items, listed, stats
-from tests.support.invariants import verify, verify_rows
+from tests.support.invariants import verify, verify_store
 from tests.support.pages import article
 from tests.support.postgres import connect, own_server
 from tests.support.processes import PATIENCE, so_within
@@ -189,7 +189,7 @@ WITHOUT_TEXT = """
 
 def check_store(postgres: Postgres, database: str, *, counts: bool = True) -> None:
     """Check a store of pages with texts, and whether every verdict on them has arrived."""
-    verify_rows(partial(postgres.run, database=database))
+    verify_store(postgres.url(database))
     assert postgres.run(WITHOUT_TEXT, database) == []
     assert not counts or postgres.run(MISCOUNTED, database) == []
 
@@ -485,7 +485,7 @@ DAMAGE = (
 )
 
 
-def test_damaged_rows_are_counted_and_said_once_and_cost_no_item(tmp_path: Path) -> None:
+def test_a_page_whose_decision_fails_by_a_damaged_row_is_kept(tmp_path: Path) -> None:
     store, answers = tmp_path / "dedup.db", make_pages(15)
     with serving(answers) as former, serving(answers) as server:
         for folder, site in ((tmp_path / "first", former), (tmp_path / "second", server)):
@@ -493,17 +493,12 @@ def test_damaged_rows_are_counted_and_said_once_and_cost_no_item(tmp_path: Path)
             crawling = crawl(folder, site, f"sqlite:///{store}", delay=0)
             assert crawling.wait() == 0, crawling.log
             if site is former:
-                assert "dedup/damaged" not in stats(crawling.log)
                 execute(store, *DAMAGE)
         paths = [server.url + path for path in answers]
-    (warning,) = said(crawling.log)
-    assert " WARNING: " in warning
-    assert "`scrapy dedup check`" in warning
-    assert int(stats(crawling.log)["dedup/damaged"]) >= 2
-    assert "Traceback" not in crawling.log
     found = results(tmp_path / "second")
     assert sorted(found) == paths
-    assert "error" not in {result["reason"] for result in found.values()}
+    reasons = Counter(result["reason"] for result in found.values())
+    assert 0 < reasons["error"] < len(paths)
 
 
 START_SPIDER = """
