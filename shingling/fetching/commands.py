@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 # What a URL has that a change takes away: parts of a pattern, behind its site and node.
 _PATTERNS = {
     "drop-parameter": r"[^?]*\?(?:[^#]*&)?{what}(?:[=&#]|$)",
-    "drop-parameters": r"[^?]*\?(?:[^#]*&)?{what}(?:[=&#]|$)",
     "drop-value": r"[^?]*\?(?:[^#]*&)?{what}(?:[&#]|$)",
     "drop-path-parameter": r"[^?]*;{what}(?:[=;/?#]|$)",
     "drop-last-segment": r"/(?:[^?]*/)?{what}(?:[?#]|$)",
@@ -117,7 +116,7 @@ def _print_for_discarder(rules: Iterable[UrlRule]) -> int:
         acts[folder] = acts.get(folder, True) and rule.active
     # Scrapy sorts parameters before it compares URLs.
     acting = [rule for rule in acts if acts[rule] and rule[1] != "sort-parameters"]
-    written = [_for_discarder(*rule) for rule in acting if rule[1].startswith("drop-parameter")]
+    written = [_for_discarder(*rule) for rule in acting if rule[1].startswith("drop-parameter ")]
     print_json(written)
     if left_out := len(acting) - len(written):
         print_lines(f"{counted(left_out, 'rule')} of other kinds left out", error=True)
@@ -126,13 +125,12 @@ def _print_for_discarder(rules: Iterable[UrlRule]) -> int:
 
 def _for_discarder(site: str, change: str, folder: str) -> dict[str, Any]:
     """Write a rule in its format: in a pattern, `*` is any text, and `|` ends the path."""
-    names = change.partition(" ")[2].split("&")
-    query = "&".join(f"{name}=*" for name in names)
+    name = change.partition(" ")[2]
     # Behind a folder: nothing, what is in it, or path parameters.
     ends = "|" if folder == "/" else ("|", "/", ";*")
-    include = [f"{site}{folder}{end}?{query}" for end in ends]
+    include = [f"{site}{folder}{end}?{name}=*" for end in ends]
     return {
-        "args": names,
+        "args": [name],
         "order": 100,
         "processor": "queryRemoval",
         "urlPattern": {"include": include},
@@ -144,8 +142,6 @@ def _pattern(rule: UrlRule) -> str | None:
     kind, _, what = rule.change.partition(" ")
     if kind not in _PATTERNS:
         return None
-    if kind == "drop-parameters":
-        what = what.partition("&")[0]
     what = re.escape(what)
     if kind == "drop-last-segment":
         what = what.replace(r"\#", r"\d+")

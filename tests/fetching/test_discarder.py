@@ -22,7 +22,6 @@ LEARNED = [
     for change, *nodes in (
         ("drop-parameter sid", "/", "/a", "/b", "/show"),
         ("drop-parameter ref", "/", "/a", "/show"),
-        ("drop-parameters _pos&_sid", "/products"),
         ("drop-parameter id", "/", "/a"),
         ("drop-slash", "/", "/a"),
         ("sort-parameters", "/", "/a"),
@@ -56,7 +55,6 @@ def test_rules_that_act_are_written_and_those_of_other_kinds_are_counted(
     assert include == {
         ("sid",): ["[::1]:8080/|?sid=*", f"{SHOP}/|?sid=*", *sids],
         ("ref",): [f"{SHOP}/|?ref=*", *below("/a", "ref=*")],  # not what is below /show
-        ("_pos", "_sid"): below("/products", "_pos=*&_sid=*"),
         ("id",): [f"{SHOP}/|?id=*", *below("/a", "id=*")],
     }
     none = dedup_command(monkeypatch, "rules", "b.example", "--format", "dud", "--store", url)

@@ -1,12 +1,11 @@
 """Which URLs of a site would repeat a page that was fetched: learned from pages that were.
 
-`parts` cuts a URL up, `changes` are the ways to change one, and those between two; `together` finds
-parameters that are dropped together. `evidence` weighs how often a change made no difference, below
-which path; `rules` has that of all changes of a site, and applies those that act. `snapshots` keep
-what is compared of a page, `site_pages` finds pages again, and `memory` is what all sites share.
-`comparing` compares two pages, `pair_evidence` counts that for or against changes, and `refetches`
-chooses which pages are fetched a second time. `traps` finds pages that lead to themselves. `site`
-learns of one site, `learner` has them all.
+`parts` cuts a URL up, `changes` are the ways to change one, and those between two. `evidence`
+weighs how often a change made no difference, below which path; `rules` has that of all changes of a
+site, and applies those that act. `snapshots` keep what is compared of a page, `site_pages` finds
+pages again, and `memory` is what all sites share. `comparing` compares two pages, `pair_evidence`
+counts that for or against changes, and `refetches` chooses which pages are fetched a second time.
+`traps` finds pages that lead to themselves. `site` learns of one site, `learner` has them all.
 """
 
 from shingling.fetching.learning.changes import Change, read_change

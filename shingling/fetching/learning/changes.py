@@ -73,7 +73,6 @@ class Reduced(NamedTuple):
 
 
 DROP_PARAMETER = "drop-parameter"
-DROP_TOGETHER = "drop-parameters"
 DROP_VALUE = "drop-value"
 ONE_PAGE = "one-page"
 DROP_HOST = "drop-host"
@@ -94,7 +93,7 @@ SORT = Change("sort-parameters")
 _OF_VALUES = (DROP_VALUE, ONE_PAGE)
 
 
-def is_nameable(name: str) -> bool:
+def _is_nameable(name: str) -> bool:
     """Whether a change may be made of a name, a value or a segment."""
     return 0 < len(name) <= _MAX_NAME_CHARACTERS and " " not in name and name.isprintable()
 
@@ -107,22 +106,14 @@ def read_change(text: str) -> Change | None:
     if kind not in KINDS or change.text != text:
         return None
     if kind in _OF_VALUES:
-        is_valid = is_nameable(what) and (not other or is_nameable(other))
+        is_valid = _is_nameable(what) and (not other or _is_nameable(other))
     elif kind == EXCHANGE_SEGMENT:
-        is_valid = is_nameable(what) and is_nameable(other) and what > other
+        is_valid = _is_nameable(what) and _is_nameable(other) and what > other
     elif Change(kind) in _ALWAYS_TRIED:
         is_valid = not names
     else:
-        is_parameter = kind in (DROP_PARAMETER, DROP_TOGETHER)
-        is_valid = is_nameable(names) and not (is_parameter and "=" in names)
+        is_valid = _is_nameable(names) and not (kind == DROP_PARAMETER and "=" in names)
     return change if is_valid else None
-
-
-def names_of(change: Change) -> tuple[str, ...]:
-    """Names of the parameters that a change drops; none if it drops something else."""
-    if change.kind in (DROP_PARAMETER, DROP_VALUE, DROP_TOGETHER):
-        return tuple(change.what.split("&"))
-    return ()
 
 
 def apply(change: Change, parts: Parts) -> Parts | None:
@@ -164,7 +155,7 @@ def path_parameters(segments: tuple[str, ...]) -> list[str]:
 
 
 def words_of(parts: Parts) -> set[str]:
-    """List what a change of a URL may be about: the first name in its `what`, or nothing."""
+    """List what a change of a URL may be about: its `what`, which may be nothing."""
     last = parts.segments[-1] if parts.segments else ""
     return {
         *("", masked(last), extension(last), parts.host.partition(".")[0]),
@@ -186,17 +177,10 @@ def fold(segments: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(folded)
 
 
-def _drop_parameters(change: Change, parts: Parts) -> Parts:
-    names = names_of(change)
+def _drop_parameter(change: Change, parts: Parts) -> Parts:
     return parts._replace(
-        query=tuple(parameter for parameter in parts.query if name_of(parameter) not in names)
+        query=tuple(parameter for parameter in parts.query if name_of(parameter) != change.what)
     )
-
-
-def _drop_together(change: Change, parts: Parts) -> Parts:
-    """Drop parameters if all of them are there."""
-    all_there = {*names_of(change)} <= {*map(name_of, parts.query)}
-    return _drop_parameters(change, parts) if all_there else parts
 
 
 def _drop_value(change: Change, parts: Parts) -> Parts:
@@ -279,8 +263,7 @@ KINDS: dict[str, Callable[[Change, Parts], Parts]] = {
     DROP_LAST: _drop_last,
     DROP_EXTENSION: _drop_extension,
     SLASH.kind: lambda _, parts: parts._replace(slash=not parts.segments),
-    DROP_TOGETHER: _drop_together,
-    DROP_PARAMETER: _drop_parameters,
+    DROP_PARAMETER: _drop_parameter,
     DROP_VALUE: _drop_value,
     SORT.kind: lambda _, parts: parts._replace(query=tuple(sorted(parts.query))),
 }
@@ -307,7 +290,7 @@ def changes_of(parts: Parts, also: Iterable[Change] = ()) -> dict[Change, Parts]
     named = (
         change
         for change in found
-        if is_nameable(change.what) and is_nameable(change.other or change.what)
+        if _is_nameable(change.what) and _is_nameable(change.other or change.what)
     )
     tried = ((change, apply(change, parts)) for change in (*named, *_ALWAYS_TRIED, *also))
     return {change: changed for change, changed in tried if changed is not None}
@@ -327,7 +310,7 @@ def differences(a: Parts, b: Parts) -> tuple[Change, ...]:
             for slash in ((), (SLASH,)):
                 changes = (*found, *in_segments, *of_path, *slash)
                 if make_equal(changes, a) == make_equal(changes, b):
-                    named = all(is_nameable(change.what) for change in changes if change.what)
+                    named = all(_is_nameable(change.what) for change in changes if change.what)
                     return changes if named and len(changes) <= _MAX_DIFFERENCES else ()
     return ()
 
@@ -355,7 +338,7 @@ def value_dropped(a: Parts, b: Parts, change: Change) -> Change | None:
     if sorted(map(len, values)) != [0, 1]:
         return None
     value = max(values)[0].partition("=")[2]
-    return Change(DROP_VALUE, change.what, value) if not value or is_nameable(value) else None
+    return Change(DROP_VALUE, change.what, value) if not value or _is_nameable(value) else None
 
 
 def _of_hosts(a: str, b: str) -> Iterator[Change]:

@@ -66,7 +66,6 @@ from shingling.fetching.learning.changes import (
     WWW,
     Change,
     is_index,
-    names_of,
 )
 
 if TYPE_CHECKING:
@@ -123,7 +122,8 @@ _ids = count()
 
 def is_of_content(change: Change) -> bool:
     """Whether it drops a parameter, or a value of it, that usually says which page is meant."""
-    return any(_plain(name) in _NAMES_OF_CONTENT for name in names_of(change))
+    is_of_parameter = change.kind in (DROP_PARAMETER, DROP_VALUE)
+    return is_of_parameter and _plain(change.what) in _NAMES_OF_CONTENT
 
 
 def is_of_mirrors(change: Change) -> bool:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from shingling.fetching.learning.rules import SiteRules
     from shingling.fetching.learning.site_pages import SitePages
     from shingling.fetching.learning.snapshots import VolatileSentences
-    from shingling.fetching.learning.together import ParametersTogether
 
 _BLAMED_ALONE = 10  # times as risky as every other change is the one that bears all blame
 _MAX_SUSPECT_SETS = 256
@@ -31,20 +30,12 @@ class PairEvidence:
         rules: of the site, which hold the counts.
         pages: of the site.
         volatile: sentences that change with each fetch.
-        together: parameters of the site that always come together.
     """
 
-    def __init__(
-        self,
-        rules: SiteRules,
-        pages: SitePages,
-        volatile: VolatileSentences,
-        together: ParametersTogether,
-    ) -> None:
+    def __init__(self, rules: SiteRules, pages: SitePages, volatile: VolatileSentences) -> None:
         self._rules = rules
         self._pages = pages
         self._volatile = volatile
-        self._together = together
         # Sets of suspects by which two pages differed: any of them may be to blame, so this did not
         # count. As long as they are the suspects, pages that are the same do not count either, or
         # only those would that speak for them. Sets are only added.
@@ -70,7 +61,7 @@ class PairEvidence:
         is_new = bool(self._pages.new[pair.number])
         has_id = any(map(is_of_content, pair.changes))  # /thread?id=5 and /post?id=51
         counted_now = set[Change]()
-        for change in (*pair.changes, *self._together.around(pair.changes)):
+        for change in pair.changes:
             if change in counted or (has_id and is_of_mirrors(change)):
                 continue
             if change.kind == DROP_PAIR and len(earlier.segments) == len(pair.parts.segments):
@@ -114,25 +105,18 @@ class PairEvidence:
         self._contradict(pair, _split_blame(self._risks(pair)))
 
     def _risks(self, pair: Pair) -> dict[Change, float]:
-        """Risk of each change of a pair; if that is smaller, of all that come together with it."""
-        return {
-            change: min(
-                self._rules.risk(suspect, pair.nodes)
-                for suspect in (change, *self._together.around([change]))
-            )
-            for change in pair.changes
-        }
+        """Risk of each change of a pair."""
+        return {change: self._rules.risk(change, pair.nodes) for change in pair.changes}
 
     def _suspects(self, risks: dict[Change, float]) -> frozenset[Change]:
         """Find the changes that are not trusted, and beside them those that say there are mirrors.
 
-        Parameters that come together are one. If all changes are trusted, none is suspect: one of
-        them is wrong in any case.
+        If all changes are trusted, none is suspect: one of them is wrong in any case.
         """
         if max(risks.values()) <= self._rules.max_risk:
             return frozenset()
         return frozenset(
-            next(self._together.around([change]), change)
+            change
             for change, risk in risks.items()
             if risk > self._rules.max_risk or is_of_mirrors(change)
         )

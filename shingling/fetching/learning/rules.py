@@ -7,15 +7,12 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from shingling.fetching.learning.changes import (
-    DROP_PARAMETER,
-    DROP_TOGETHER,
     DROP_VALUE,
     Change,
     Reduced,
     Step,
     apply,
     in_order,
-    names_of,
     read_change,
     words_of,
 )
@@ -73,8 +70,7 @@ class SiteRules:
         for _ in range(_MAX_PASSES):
             before, words = parts, words_of(parts)
             for change in (*self._acting, *also):
-                is_there = change.what.partition("&")[0] in words
-                changed = apply(change, parts) if is_there else None
+                changed = apply(change, parts) if change.what in words else None
                 if changed is None:
                     continue
                 risk = self.risk(change, path_nodes(changed.segments))
@@ -186,16 +182,10 @@ class SiteRules:
         tree = self.trees.get(change)
         if tree is None:
             is_full = len(self.trees) >= _MAX_CHANGES
-            if self._is_never_made(change) or (is_full and not self._make_room()):
+            if change in self._never or (is_full and not self._make_room()):
                 return None
             tree = self.trees[change] = Tree(change, self.memory.counted)
         return tree
-
-    def _is_never_made(self, change: Change) -> bool:
-        single = (Change(DROP_PARAMETER, name) for name in names_of(change))
-        return change in self._never or (
-            change.kind == DROP_TOGETHER and not self._never.isdisjoint(single)
-        )
 
     def _renew(self, changes: Iterable[Change]) -> None:
         """Note which of some changes act now, and sort all that act by where they are applied."""

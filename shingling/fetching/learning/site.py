@@ -25,11 +25,10 @@ from shingling.fetching.learning.comparing import PageComparison
 from shingling.fetching.learning.evidence import is_of_mirrors
 from shingling.fetching.learning.pages import Skip
 from shingling.fetching.learning.pair_evidence import PairEvidence
-from shingling.fetching.learning.parts import Parts, name_of, split
+from shingling.fetching.learning.parts import Parts, split
 from shingling.fetching.learning.refetches import Refetches
 from shingling.fetching.learning.site_pages import MAX_PAGES_OF_SITE, SitePages
 from shingling.fetching.learning.snapshots import Likeness, links_of, take_snapshot
-from shingling.fetching.learning.together import ParametersTogether
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -62,8 +61,7 @@ class SiteUrls:
         self._traps = rules.memory.traps
         self.pages = SitePages(rules)
         self._comparison = PageComparison(rules, self.pages)
-        self._together = ParametersTogether()
-        self._evidence = PairEvidence(rules, self.pages, self._comparison.volatile, self._together)
+        self._evidence = PairEvidence(rules, self.pages, self._comparison.volatile)
         self.refetches = Refetches()
         self._changed_pages = set[int]()  # with another text than in an earlier crawl
         # Pages that were to repeat an earlier one, and have its words but new links: whether these
@@ -182,7 +180,6 @@ class SiteUrls:
             self._changed_pages.add(number)
         self.pages.new.append(page.is_new)
         self.refetches.note_page(number)
-        self._together.note_names(parts)
         if not page.is_from_elsewhere:
             self._compare(number, parts, snapshot)
         self.pages.add_key(number)
@@ -244,12 +241,10 @@ class SiteUrls:
         changes_by_key: dict[int, list[Change | None]] = {}
         for form in (reduced, reduced._replace(query=())):
             changes_by_key[hash(form)] = [None]
-        # Which segments may be exchanged or dropped, and which parameters come together, no URL
-        # tells by itself: other pairs have.
+        # Which segments may be exchanged or dropped, no URL tells by itself: other pairs have.
         by_others = [
             change for change in self.rules.trees if change.kind in (EXCHANGE_SEGMENT, DROP_SEGMENT)
         ]
-        by_others += self._together.changes(map(name_of, reduced.query))
         for change, changed in changes_of(reduced, by_others).items():
             changes_by_key.setdefault(self.rules.reduce(changed).key, []).append(change)
         for key, changes in changes_by_key.items():

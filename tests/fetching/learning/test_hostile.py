@@ -165,6 +165,7 @@ def test_what_is_kept_of_a_page_is_little_when_many_are_known(
         RuleCounts("site.example", "drop-parameter " + "a" * 5000, "/", 5, 0),
         RuleCounts("site.example", "exchange-segment a b", "/", 5, 0),
         RuleCounts("site.example", "use-https now", "/", 5, 0),
+        RuleCounts("site.example", "drop-parameters a&b", "/", 999, 0),  # a kind that has gone
         RuleCounts("site.example", "drop-parameter a", "no node", 5, 0),
         RuleCounts("site.example", "drop-parameter a", "/" + "a" * 5000, 5, 0),
     ],

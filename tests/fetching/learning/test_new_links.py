@@ -1,4 +1,4 @@
-"""Parameters that always come together, and links that are new at each request."""
+"""Links that are new at each request."""
 
 from __future__ import annotations
 
@@ -9,42 +9,14 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from shingling.fetching.learning import RuleCounts, UrlLearner
-from shingling.fetching.learning.parts import split
-from shingling.fetching.learning.together import ParametersTogether
+from shingling.fetching.learning import UrlLearner
 from tests.fetching.learning.simulated import Answer, crawl, page_of, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 HOST = "http://site.example"
-RECOMMENDED = "drop-parameters rec_by&rec_id&rec_seq"
-
-
-def together(*queries: str) -> list[str]:
-    """Changes that are found for the last of some queries."""
-    found = ParametersTogether()
-    for query in queries:
-        parts = split(f"{HOST}/?{query}")
-        assert parts is not None
-        found.note_names(parts)
-    names = [one.partition("=")[0] for one in queries[-1].split("&")]
-    return sorted(change.text for change in found.changes(names))
-
-
-def test_parameters_come_together_until_one_of_them_comes_alone() -> None:
-    assert together("b=1&a=2") == ["drop-parameters a&b"]
-    assert together("a=1") == []
-    assert together("a=1", "a=1&b=2") == []
-    assert together("a=1&b=2", "a=1&b=2&c=3&d=4") == ["drop-parameters a&b", "drop-parameters c&d"]
-    assert together("a=1&b=2&c=3", "c=1", "a=1&b=2&c=3") == ["drop-parameters a&b"]
-    assert together("a=1&b=2", "b=1", "a=1&b=2") == []
-
-
-def test_names_without_end_are_bounded() -> None:
-    queries = [f"a{number}=1&b{number}=2" for number in range(600)]
-    assert together(*queries[:512]) == ["drop-parameters a511&b511"]
-    assert together(*queries) == []
+RECOMMENDED = {"drop-parameter rec_by", "drop-parameter rec_id", "drop-parameter rec_seq"}
 
 
 def _storefront(url: str, visits: Iterator[int]) -> Answer:
@@ -105,18 +77,20 @@ def test_new_links_are_no_objection_if_without_the_parameters_they_are_known(
             )
             url = f"{HOST}/products/{number}{query}"
             learner.note_page(page_of(url, text_of(f"product {number}"), links))
-    is_dropped = RECOMMENDED in learner.acting(f"{HOST}/products/5?rec_id=5&rec_by=5&rec_seq=u")
-    assert is_dropped == is_known
+    acting = learner.acting(f"{HOST}/products/5?rec_id=5&rec_by=5&rec_seq=u")
+    assert acting == (RECOMMENDED if is_known else set())
 
 
-def test_twice_five_parameters_that_come_together_are_two_changes() -> None:
+def test_parameters_that_always_come_together_are_learned_one_by_one() -> None:
     """All pages are found by either set: no URL has none of them."""
     learner = UrlLearner(explore_share=0)
     sets = ["&".join(f"{kind}{one}={one}" for one in range(5)) for kind in ("rec", "found")]
-    for number, query in itertools.product(range(40), sets):
+    for number, query in itertools.product(range(60), sets):
         url = f"{HOST}/products/{number}?{query}"
         learner.note_page(page_of(url, text_of(f"product {number}")))
-    assert learner.decide_request(f"{HOST}/products/5?{sets[0].replace('=', '=9')}")
+    skip = learner.decide_request(f"{HOST}/products/5?{sets[0].replace('=', '=9')}")
+    assert skip
+    assert skip.rules == tuple(f"drop-parameter rec{one}" for one in range(5))
 
 
 def test_an_id_that_always_comes_with_a_session_is_never_dropped_with_it() -> None:
@@ -143,28 +117,3 @@ def test_of_two_parameters_that_are_only_seen_beside_each_other_none_is_trusted(
             url = f"{HOST}/products/{number}?{query}"
             learner.note_page(page_of(url, text_of(f"product {number} {shown}")))
     assert learner.acting(f"{HOST}/products/8?variant=1") == set()
-
-
-def test_a_change_that_is_never_to_be_made_is_not_made_together_with_others() -> None:
-    url = f"{HOST}/products/1?rec_id=5&rec_by=7&rec_seq=u"
-
-    def acting(*never: str) -> set[str]:
-        learner = UrlLearner(never=never)
-        rows = [RuleCounts("site.example", RECOMMENDED, node, 999) for node in ("/", "/products")]
-        learner.load_rules("site.example", rows)
-        return learner.acting(url)
-
-    assert acting() == {RECOMMENDED}
-    assert acting("drop-parameter page") == {RECOMMENDED}
-    assert acting("drop-parameter rec_by") == set()
-
-
-def test_parameters_are_dropped_together_only_if_all_of_them_are_there() -> None:
-    learner = UrlLearner()
-    rows = [RuleCounts("site.example", RECOMMENDED, node, 999) for node in ("/", "/products")]
-    learner.load_rules("site.example", rows)
-    learner.note_page(page_of(f"{HOST}/products/1", text_of("product 1")))
-    skip = learner.decide_request(f"{HOST}/products/1?rec_id=5&rec_by=7&rec_seq=u")
-    assert skip
-    assert skip.rules == (RECOMMENDED,)
-    assert learner.decide_request(f"{HOST}/products/1?rec_id=5&rec_by=7") is None
