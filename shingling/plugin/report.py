@@ -36,6 +36,10 @@ _MAX_EXAMPLES = 3
 _MAX_URL, _MAX_LINE = 500, 100  # characters shown
 _MAX_LINES = 5  # that move, in one line of the log
 _SERIES = 5  # near-duplicates of one original whose words are others in the same line
+_MOVING_LINES = (
+    ("did not count as changed, because", "If such a line is what a page is about", "count"),
+    ("came out again, although", "If such lines say nothing", "ignore"),
+)
 _TAKING_PLACES = (Reason.ORIGINAL_MISSING, Reason.PREFERRED_SITE)
 
 
@@ -337,18 +341,12 @@ class Report:
         if self._changed:
             fields = self._fields_said(self._changed)
             self._log(f"Dedup: items have changed in their fields alone: {fields}")
-        lines = ", ".join(f'"{printable(line)}"' for line in self._moving_lines.values())
-        if moving := self._moving["changed"]:
+        for status, number in self._moving.items():
+            became, when, value = _MOVING_LINES[status == "changed"]
+            lines = ", ".join(f'"{printable(line)}"' for line in self._moving_lines.values())
             self._log(
-                f"Dedup: {_counted(moving, 'page')} came out again only because lines have changed"
-                f" that move from crawl to crawl: {lines}. If such lines say nothing:"
-                ' DEDUP_MOVING_LINES = "ignore"',
-            )
-        if moving := self._moving["unchanged"]:
-            self._log(
-                f"Dedup: {_counted(moving, 'page')} did not count as changed, because only lines"
-                f" have changed that move from crawl to crawl: {lines}. If such a line is what a"
-                ' page is about: DEDUP_MOVING_LINES = "count"',
+                f"Dedup: {_counted(number, 'page')} {became} only lines have changed that move from"
+                f' crawl to crawl: {lines}. {when}: DEDUP_MOVING_LINES = "{value}"',
             )
         if self._fields_across:
             self._log(

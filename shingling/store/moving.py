@@ -25,7 +25,7 @@ _MOST_COUNTED = 32  # times that one crawl counts a line as standing, and as mov
 _MOST_BESIDE = 8  # times that it counts a line as standing in two pages
 _MAX_COUNT = (1 << 16) - 1
 _FIRST_PAGES, _NEXT_PAGES = 32, 16  # unchanged ones that are looked at: these, then 1 of so many
-_MAX_MET = 1 << 16  # lines of a site in one crawl
+_MAX_MET = 1 << 14  # lines of a site in one crawl
 _CODES = (
     "EUR|USD|GBP|CHF|JPY|CNY|RMB|INR|RUB|PLN|CZK|HUF|RON|BGN|SEK|NOK|DKK|ISK|AUD|CAD|NZD|HKD|SGD"
     "|BRL|MXN|ARS|CLP|COP|ZAR|TRY|UAH|ILS|KRW|THB|IDR|VND|AED|SAR|EGP"

@@ -59,7 +59,7 @@ _FIRST_TITLES = (11, 12, 13, 14, 15)
 _SORTED_AS_LARGE = 8  # sorted blocks that take as much memory as one that was looked up
 _MAX_LOOKED_UP = 512  # blocks of a site, from one transaction to the next
 _MAX_BLOCKS_HELD = 4_000_000  # of all sites: 48 MB
-_MAX_LINES_MET = 1_000_000  # of all sites, in one crawl
+_MAX_SITES_MET = 64  # of which it is known what their pages have shown in one crawl
 _MAX_ROWS = 64  # of a site, from which on they are merged
 _MAX_HOST = 253  # characters
 
@@ -237,9 +237,7 @@ class SiteCache:
         """
         met = self._met.pop(name, None)
         self._met[name] = met = LinesMet(run) if met is None or met.run != run else met
-        while (
-            sum(other.size for other in self._met.values()) > _MAX_LINES_MET and len(self._met) > 1
-        ):
+        if len(self._met) > _MAX_SITES_MET:
             del self._met[next(iter(self._met))]
         return met
 

@@ -75,8 +75,8 @@ def test_show_lists_the_lines_of_a_site_that_move(dedup: Any, url: str) -> None:
             store.check(pages(views), run=run)
             store.finish_run(run, "finished")
     shown = dedup("show", "--site", "https://www.c.example/20")
-    assert shown.out.splitlines()[0].split() == ["stood", "moved", "keeps", "moving", "line"]
-    assert shown.out.splitlines()[-1].split() == ["0", "6", "no", "Views", "75"]
+    assert shown.out.splitlines()[0].split() == ["stood", "moved", "keeps_moving", "line"]
+    assert shown.out.splitlines()[-1].split() == ["0", "6", "False", "Views", "75"]
     assert dedup("show", "--site", "c.example", "--json").json() == [
         {"stood": 0, "moved": 6, "keeps_moving": False, "line": "Views 75"}
     ]

@@ -175,9 +175,7 @@ def _show_site(options: CommandOptions) -> int:
     if options.json:
         print_json(lines)
     elif lines:
-        rows = [{**line, "keeps_moving": "yes" if line["keeps_moving"] else "no"} for line in lines]
-        names = [name.replace("_", " ") for name in rows[0]]
-        print_table(names, [[*map(str, row.values())] for row in rows])
+        print_table([*lines[0]], [[*map(str, line.values())] for line in lines])
     else:
         print_lines(f"no line of {options.site} is known to move")
     return FOUND if lines else NOT_FOUND
