@@ -29,7 +29,7 @@ from shingling.store.model import FIRST_SECOND, LAST_SECOND, Page
 from shingling.store.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Iterator
+    from collections.abc import Callable, Collection, Generator, Iterable, Iterator
 
     from shingling.admin.records import Header, Record
     from shingling.console.progress import Show
@@ -44,7 +44,11 @@ if TYPE_CHECKING:
 _PAGES_PER_TRANSACTION = 256
 _PROBLEMS_KEPT = 5
 _FIELDS_SHOWN = 20  # of an item without a text
-_SEEN = text("UPDATE pages SET first_seen = :time WHERE id = :page_id AND first_seen > :time")
+_KNOWN = text(
+    "UPDATE pages SET first_seen = CASE WHEN first_seen > :time THEN :time ELSE first_seen END,"
+    " came_out = CASE WHEN came_out = :run AND :waits THEN NULL ELSE came_out END"
+    " WHERE id = :page_id"
+)
 
 
 class Fields(NamedTuple):
@@ -69,11 +73,13 @@ class Imported:
 
     Args:
         counts: pages by their verdict.
+        kept: pages that are near or exact, and kept for what they say.
         bad: number of lines that no page could be made of.
         problems: places of the first of them in the file, and what is wrong with them.
     """
 
     counts: Counter[str] = field(default_factory=Counter)
+    kept: int = 0
     bad: int = 0
     problems: list[tuple[str, str]] = field(default_factory=list)
 
@@ -89,7 +95,9 @@ class Imported:
 
 
 @contextmanager
-def _recorded(store: Store, spider: str, settings: dict[str, Any]) -> Iterator[Run]:
+def _recorded(
+    store: Store, imported: Imported, spider: str, settings: dict[str, Any]
+) -> Iterator[Run]:
     """Record an import as a run."""
     run = store.start_run(spider, settings)
     try:
@@ -99,6 +107,7 @@ def _recorded(store: Store, spider: str, settings: dict[str, Any]) -> Iterator[R
             store.finish_run(run, "failed")
         raise
     store.finish_run(run, "finished")
+    imported.kept = run.counts["kept_copies"]
 
 
 def decide_export(
@@ -133,30 +142,46 @@ def decide_export(
     if scheme is None:
         _print_schemes(store, header)
     store.require(rules)
-    imported = Imported()
-    with _recorded(store, *run_of) as run:
+    imported, unended = Imported(), {None}
+    with _recorded(store, imported, *run_of) as run:
         for batch in batches(checked(records), _PAGES_PER_TRANSACTION):
-            if batch[0].kind == "review":
+            if batch[0].kind == "run":
+                unended.update(one.fields["id"] for one in batch if one.fields["outcome"] is None)
+            elif batch[0].kind == "review":
                 take_reviews(session, batch, rules)
             elif batch[0].kind == "page":
                 kept = [record for record in batch if scheme or _has_text(record, imported)]
                 verdicts = store.check(
                     [_page(record, scheme) for record in kept], rules=rules, run=run
                 )
-                _keep_first_seen(session, kept, verdicts)
+                _keep_what_was_known(session, kept, verdicts, run, unended)
                 imported.add_verdicts(verdicts)
     return imported
 
 
-def _keep_first_seen(session: Session, kept: list[Record], verdicts: list[Verdict]) -> None:
-    """Note when pages were first seen; they were decided as those that were seen last."""
-    seen = [
-        {"page_id": verdict.page_id, "time": record.fields["first_seen"]}
+def _keep_what_was_known(
+    session: Session,
+    kept: list[Record],
+    verdicts: list[Verdict],
+    run: Run,
+    unended: Collection[int | None],
+) -> None:
+    """Note when pages were first seen, and whose items have not come out.
+
+    They were decided as those that were seen last.
+    """
+    known = [
+        {
+            "page_id": verdict.page_id,
+            "time": record.fields["first_seen"],
+            "run": run.id,
+            "waits": record.fields.get("came_out") in unended,
+        }
         for record, verdict in zip(kept, verdicts, strict=True)
         if verdict.page_id is not None
     ]
-    if seen:
-        session.database.write(lambda connection: connection.execute(_SEEN, seen), alone=True)
+    if known:
+        session.database.write(lambda connection: connection.execute(_KNOWN, known), alone=True)
 
 
 def decide_feed(
@@ -197,7 +222,7 @@ def decide_feed(
             return imported
         with Store.open(url, scheme=scheme, rules=settings.rules) as store:
             store.require(settings.rules)
-            with _recorded(store, "import", settings.for_run()) as run:
+            with _recorded(store, imported, "import", settings.for_run()) as run:
                 for batch in chain([first], batches_of_pages):
                     imported.add_verdicts(store.check(batch, rules=settings.rules, run=run))
                     show("import", imported.counts.total(), None)

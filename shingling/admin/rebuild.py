@@ -77,6 +77,10 @@ _EXAMPLES = """
     WHERE coalesce(old.original_id, 0) <> coalesce(new.original_id, 0)
     ORDER BY new.{}, new.id LIMIT :limit
 """
+_TAKE_BACK = text(
+    "UPDATE pages SET came_out = NULL FROM next_pages AS made"
+    " WHERE made.id = pages.id AND coalesce(made.original_id, 0) <> coalesce(pages.original_id, 0)"
+)
 _TAKE_OVER = (
     text("DELETE FROM full_keys"),
     text("INSERT INTO full_keys SELECT key FROM next_full_keys"),
@@ -348,6 +352,7 @@ def _changes(connection: Connection, old: str = "pages", *, by_chance: bool = Fa
 def _take_over(connection: Connection, after: Session) -> None:
     """Replace what is stored by what was made."""
     names, made = (*ORIGINS["decision"], *ORIGINS["signature"]), NEXT.pages
+    connection.execute(_TAKE_BACK)
     differs = or_(*(pages.c[name].is_distinct_from(made.c[name]) for name in names))
     connection.execute(
         update(pages)

@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from scrapy import signals
 from scrapy.exceptions import DropItem
 
 from shingling.errors import PageError, StoreError, printable, shortened
@@ -94,12 +95,14 @@ class Report:
         self.began = time.time()
         self._crawler = crawler
         self._settings = settings
+        # Items that came out, were tagged or dropped, by names for the counts of the run.
+        self._counts = Counter[str]()
+        crawler.signals.connect(self._note_came_out, signals.item_scraped)
         self._items = Counter[str]()  # by status, "dropped", "kept for a reason" and "error"
         self._kept = Counter[Reason]()  # items that say more than an original, by reason
         self._known_duplicates = 0  # unchanged items that go on
         self._skipped = Counter[Reason]()  # items by reason
         self._dropped = Counter[str]()  # items by status, or "repeated"
-        self._unchanged = 0  # items that DEDUP_DROP_UNCHANGED has dropped
         self._originals_missing = 0  # known duplicates that were kept because of that
         self._fields = Counter[str]()  # items by the names of fields that kept them
         # Dropped items by the names of fields in which originals on other sites say something else.
@@ -182,14 +185,19 @@ class Report:
                 " dedup/short_for_simhash counts them",
             )
 
-    def kept(self, verdict: Verdict, url: str) -> None:
+    def _note_came_out(self) -> None:
+        self._counts["came_out"] += 1
+
+    def kept(self, verdict: Verdict, url: str, *, is_tagged: bool = False) -> None:
         """Count an item that goes on.
 
         Args:
             verdict: on its document.
             url: of the document.
+            is_tagged: whether its result says that it is a duplicate.
         """
         self._note_moving(verdict)
+        self._counts["duplicate_items"] += is_tagged
         self._originals_missing += verdict.reason == Reason.ORIGINAL_MISSING
         if reason := _kept_for(verdict):
             self._items["kept for a reason"] += 1
@@ -218,6 +226,7 @@ class Report:
 
         described = describe_duplicate(verdict)
         is_repeated = verdict.reason == Reason.REPEATED
+        self._counts["dropped_repeated" if is_repeated else "duplicate_items"] += 1
         self._drop(url, described, str(verdict.reason if is_repeated else verdict.status))
         original, site = verdict.original or "", site_of(url)
         if (original, site) in self._dropped_for or len(self._dropped_for) < _MAX_ORIGINALS:
@@ -247,7 +256,7 @@ class Report:
             url: of the document.
         """
         self._note_moving(verdict)
-        self._unchanged += 1
+        self._counts["dropped_unchanged"] += 1
         self._drop(url, "unchanged", "unchanged")
 
     def _note_moving(self, verdict: Verdict) -> None:
@@ -295,9 +304,14 @@ class Report:
             self._log(message, logging.WARNING)
 
     @property
-    def skipped(self) -> dict[str, int]:
-        """Items that were not compared, by names for the counts of the run."""
-        return {f"skipped_{reason}": number for reason, number in self._skipped.items()}
+    def counts(self) -> dict[str, int]:
+        """What became of the items, by names for the counts of the run."""
+        return {
+            "items": self._items.total(),
+            **self._counts,
+            **{f"kept_{reason}": number for reason, number in self._kept.items()},
+            **{f"skipped_{reason}": number for reason, number in self._skipped.items()},
+        }
 
     def end(self) -> None:
         """Log what became of the items, and warn if dedup had hardly anything to compare."""
@@ -312,6 +326,7 @@ class Report:
             parts.append(f"{self._kept.total()} kept for a reason{_listed(self._kept)}")
         parts.append(f"{self._items['skipped']} skipped{_listed(self._skipped)}")
         parts.append(_counted(self._items["error"], "error"))
+        self._log(f"Dedup: {_counted(self._counts['came_out'], 'item')} came out")
         self._log(f"Dedup: {_counted(total, 'item')}: {', '.join(parts)}")
         if kept := self._kept[Reason.OTHER_FIELDS]:
             self._log(
@@ -387,7 +402,7 @@ class Report:
         for (original, site), most in self._dropped_for.most_common(1):
             if most > _MANY:
                 return f"{most} items of {site} as duplicates of one page, {original[:_MAX_URL]}"
-        dropped = self._items["dropped"] - self._unchanged
+        dropped = self._items["dropped"] - self._counts["dropped_unchanged"]
         is_much = items >= _LEAST_ITEMS and dropped > _MUCH * items
         return f"{dropped} of {items} items" if is_much else ""
 

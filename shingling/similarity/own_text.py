@@ -33,7 +33,7 @@ _START, _END = ["\n"] * _RUN, ["\f"] * _RUN  # around a text; no word has them
 _NUMBER_SIGN = "#"  # that a number begins with; no word has it
 _STAND_IN = "\N{LATIN LETTER BILABIAL CLICK}"  # for a number, while a line is cut into words
 _LETTERS = "a-zß-ʯͱ-ԯ"  # of names such as python3; lines are folded
-_DIGIT = re.compile(r"\d")
+_DIGIT, _DIGITS = re.compile(r"\d"), re.compile(r"\d++")
 _SPACED_LIST = re.compile(r"(?<=\d), (?=\d)")
 _IN_BRACKETS = re.compile(r"\[\d++(?:, ?\d++)++\]")
 # A number without unit, sign or decimals, and a few words without digits.
@@ -176,19 +176,26 @@ class _Comparison:
         edges = np.flatnonzero(np.diff(self._is_said)) + 1
         passages = edges.reshape(-1, 2).tolist()
         for start, end in passages[:_MAX_PASSAGES]:
-            if self._has_other_number(start, end):
-                return self._passage(start, end, counts=True)
+            if number := self._other_number(start, end):
+                return self._passage(start, end, counts=True, number=number)
         long = [(end - start, start, end) for start, end in passages if end - start >= _RUN]
         if sum(size for size, _, _ in long) >= max(min_words, 1):
             return self._passage(*max(long)[1:], counts=True)
         counts = len(passages) > _MAX_PASSAGES  # too many to be looked at
         return self._passage(*passages[0], counts=counts) if passages else None
 
-    def _passage(self, start: int, end: int, *, counts: bool) -> OwnPassage:
-        low, high = self._place(start, end)
-        line = self._lines[self._line_of[start]]
-        other = self._others[self._other_line_of[low]] if low < high else ""
-        return _shown(line, other)._replace(counts=counts)
+    def _passage(self, start: int, end: int, *, counts: bool, number: str = "") -> OwnPassage:
+        """Show the line of a number, or of most of a passage, and the one most like it there."""
+        place = self._words.index(number, start) if number else (start + end) // 2
+        line, (low, high) = self._lines[self._line_of[place]], self._place(start, end)
+        there = self._others[self._other_line_of[low] : self._other_line_of[high - 1] + 1]
+        kinds = _kinds(line)
+        other = (
+            "" if low == high else max(there, key=lambda one: (len(kinds & _kinds(one)), len(one)))
+        )
+        numbers, _ = _sorted(_words_of(other))
+        replaced = next((one for one in numbers if one not in self._words[start:end]), "")
+        return OwnPassage(_cut(line, other, number), _cut(other, line, replaced), counts)
 
     def _place(self, start: int, end: int) -> tuple[int, int]:
         """Where the words of the second text stand that a passage is in the place of."""
@@ -205,19 +212,20 @@ class _Comparison:
         size, low, high = min(between, default=(0, 0, 0))
         return (low, high) if size <= 4 * (end - start + _RUN) else (0, 0)
 
-    def _has_other_number(self, start: int, end: int) -> bool:
-        """Whether a passage has a number that does not stand in its place in the second text."""
+    def _other_number(self, start: int, end: int) -> str:
+        """Find a number of a passage that does not stand in its place in the second text."""
         low, high = self._place(start, end)
         (numbers, words), (other_numbers, other_words) = map(
             _sorted, (self._words[start:end], self._other_words[low:high])
         )
         others = iter(other_numbers)
-        if all(any(_are_same(number, other) for other in others) for number in numbers):
-            return False  # they stand there, in this order
+        # If all stand there, it is in this order.
+        missing = (one for one in numbers if not any(_are_same(one, other) for other in others))
+        number = next(missing, "")
         if other_numbers and 2 * (words & other_words).total() >= words.total():
-            return True
+            return number
         here = np.isin(self._line_of, self._line_of[start:end])
-        return bool(2 * self._is_said[here].sum() >= here.sum())
+        return number if 2 * self._is_said[here].sum() >= here.sum() else ""
 
 
 def _words(lines: Sequence[str]) -> tuple[list[str], Integers]:
@@ -253,6 +261,11 @@ def _sorted(words: Sequence[str]) -> tuple[list[str], Counter[str]]:
     return numbers, Counter(words) - Counter(numbers)
 
 
+def _kinds(line: str) -> set[str]:
+    """Words of a line, among which all numbers are one."""
+    return {*_DIGITS.sub("0", line).split()}
+
+
 def _are_same(number: str, other: str) -> bool:
     """Whether two numbers are the same, and one has no unit or both have the same."""
     shorter, longer = sorted((number, other), key=len)
@@ -270,9 +283,12 @@ def _shown(line: str, other: str) -> OwnPassage:
     return OwnPassage(_cut(line, other), _cut(other, line), counts=True)
 
 
-def _cut(line: str, other: str = "") -> str:
-    """Cut a line around the first word in which it differs from another one."""
-    differs = line.rfind(" ", 0, len(commonprefix([line, other])) + 1) + 1  # noqa: RUF071 (no paths)
+def _cut(line: str, other: str = "", number: str = "") -> str:
+    """Cut a line around a number, or the first word in which it differs from another one."""
+    digits = "".join(_DIGITS.findall(number)[:1])  # folded: they may not stand there
+    same = len(commonprefix([line, other]))  # noqa: RUF071 (no paths)
+    at = line.find(digits) if number else same
+    differs = line.rfind(" ", 0, at + 1) + 1
     start = line.rfind(" ", 0, max(differs - _MOST_BEFORE, 0)) + 1
     shown = line[start : start + _EXCERPT_CHARACTERS]
     more = " …" if start + len(shown) < len(line) else ""

@@ -183,7 +183,17 @@ def note_gone(session: Session, urls: Sequence[str]) -> None:
     """Note that pages are gone from the web: known duplicates of them take their place."""
 
     def note(connection: Connection) -> None:
-        update = "UPDATE pages SET last_run_id = ? WHERE url_key = ?"
+        update = "UPDATE pages SET last_run_id = ?, came_out = NULL WHERE url_key = ?"
         execute_each(connection, update, [(GONE, key_of(url)) for url in urls])
+
+    session.write(note)
+
+
+def take_back(session: Session, url: str) -> None:
+    """Note that the item of a page has not come out: a later pipeline has dropped it."""
+
+    def note(connection: Connection) -> None:
+        update = "UPDATE pages SET came_out = NULL WHERE url_key = ?"
+        execute_each(connection, update, [(key_of(url),)])
 
     session.write(note)

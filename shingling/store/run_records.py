@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import select
 
-from shingling.store.model import from_seconds
+from shingling.store.model import STATUSES, from_seconds
 from shingling.store.runs import is_running
 from shingling.store.schema.tables import runs
 
@@ -28,9 +29,12 @@ class RunRecord:
         started, finished: None if it has not ended.
         outcome: why it ended; None if it has not, or was killed.
         counts: verdicts by their status, `changed_pages`, whose text, title or own data has
-            changed, whatever their verdict, `full_keys` that were met, items that were not compared
-            by their reason (`skipped_short`), requests (`fetch_requests`, of a site
-            `fetch_requests:example.com`) and those that were not made (`fetch_skipped`).
+            changed, and `kept_copies`, which are `near` or `exact` but no duplicates, `full_keys`
+            that were met; of a crawl that has ended, what became of the `items`: how many came out
+            (`came_out`), were dropped or tagged as duplicates (`duplicate_items`), were dropped
+            otherwise (`dropped_repeated`, `dropped_unchanged`), kept for a reason
+            (`kept_own_text`) or not compared (`skipped_short`); requests (`fetch_requests`, of a
+            site `fetch_requests:example.com`) and those that were not made (`fetch_skipped`).
         settings: those that it ran with.
         state: the outcome; without one, `running` if it has written something in the last ten
             minutes and its process is not known to have ended, else `did not end`.
@@ -44,6 +48,21 @@ class RunRecord:
     counts: dict[str, int]
     settings: dict[str, Any]
     state: str
+
+    @property
+    def items(self) -> dict[str, int]:
+        """What became of the items: those that went on, and were dropped.
+
+        Of a run that has counted pages alone, what became of these.
+        """
+        counts = Counter(self.counts)
+        items, copies = counts["items"], counts["duplicate_items"]
+        if not items:
+            items = sum(map(counts.__getitem__, STATUSES))
+            copies = counts["near"] + counts["exact"] - counts["kept_copies"]
+        unchanged, repeated = counts["dropped_unchanged"], counts["dropped_repeated"]
+        kept = items - copies - unchanged - repeated
+        return {"kept": kept, "unchanged": unchanged, "repeated": repeated, "duplicates": copies}
 
     def as_dict(self) -> dict[str, Any]:
         """Run with times in ISO 8601."""

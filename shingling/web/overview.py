@@ -161,13 +161,12 @@ def _days(first: int, number: int) -> str:
 
 def _by_run(runs: Sequence[RunRecord]) -> BarChart:
     """Draw what the last runs have counted, the first one left."""
-    rows = []
-    for run in reversed(runs):
-        number = Counter(run.counts)
-        known, copies = number["unchanged"] + number["changed"], number["near"] + number["exact"]
-        label = f"{run.id} {run.spider}, {run.started:%Y-%m-%d %H:%M}"
-        rows.append((label, (number["new"], known, copies)))
-    return BarChart("Duplicates by crawl", "Run", ("new", "known", "duplicates"), rows)
+    rows = [
+        (f"{run.id} {run.spider}, {run.started:%Y-%m-%d %H:%M}", (*run.items.values(),))
+        for run in reversed(runs)
+    ]
+    series = "kept", "unchanged", "repeated", "duplicates"
+    return BarChart("Duplicates by crawl", "Run", series, rows)
 
 
 def count_resemblances(connection: Connection, threshold: float | None) -> BarChart:

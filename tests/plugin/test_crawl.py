@@ -76,7 +76,14 @@ def test_one_line_in_the_settings_drops_duplicates(
     assert "Traceback" not in crawl.log
     status = project.dedup("status")
     assert (status["pages"], status["originals"], status["duplicates"]) == (4, 2, 2)
-    assert status["last_runs"][0]["counts"] == {"new": 2, "exact": 1, "near": 1}
+    assert status["last_runs"][0]["counts"] == {
+        "new": 2,
+        "exact": 1,
+        "near": 1,
+        "items": 4,
+        "came_out": 2,
+        "duplicate_items": 2,
+    }
     assert status["last_runs"][0]["outcome"] == "finished"
 
 

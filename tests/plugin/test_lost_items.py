@@ -41,6 +41,7 @@ class ScriptedChecker:
 
     def __init__(self, *_: object) -> None:
         self.verdicts: dict[str, list[Verdict]] = defaultdict(list)
+        self.lost: list[str] = []
         self.may_check_again = asyncio.Event()
         self.may_check_again.set()
 
@@ -50,6 +51,9 @@ class ScriptedChecker:
         if again:
             await self.may_check_again.wait()
         return Outcome(self.verdicts[url].pop(0), url)
+
+    async def take_back(self, url: str) -> None:
+        self.lost.append(url)
 
     async def withdraw(self, url: str) -> None:
         await asyncio.sleep(0)
@@ -177,3 +181,21 @@ def test_a_copy_of_a_lost_item_that_cannot_be_withdrawn_is_kept(
         return [await task for task in tasks]
 
     assert asyncio.run(run()) == ["lost", "out"]
+
+
+@pytest.mark.parametrize("first_is", ["out", "lost"])
+def test_what_has_come_out_before_and_is_lost_now_comes_out_with_the_next_one(
+    monkeypatch: pytest.MonkeyPatch, first_is: str
+) -> None:
+    async def run() -> tuple[list[str], list[str]]:
+        pipelines = Pipelines(monkeypatch)
+        known, waits = replace(AGAIN, repeats="store"), replace(AGAIN, repeats=None)
+        pipelines.checker.verdicts[U] = [known, AGAIN, waits]
+        tasks = [pipelines.send(U) for _ in range(2)]
+        await moment()
+        for future, came_out in zip(pipelines.behind, (first_is == "out", True), strict=True):
+            future.set_result(came_out)
+        return [await task for task in tasks], pipelines.checker.lost
+
+    expected = ["out", "repeated"] if first_is == "out" else ["lost", "out"]
+    assert asyncio.run(run()) == (expected, [] if first_is == "out" else [U])

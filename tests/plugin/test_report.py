@@ -6,6 +6,9 @@ import csv
 import json
 from typing import TYPE_CHECKING, Any
 
+from shingling import Store
+from shingling.store.session import Session
+from shingling.web.overview import count_all
 from tests.support.crawls import Crawl, Project
 from tests.support.pages import article
 
@@ -109,3 +112,39 @@ def test_kept_items_and_known_duplicates_are_counted_with_what_changes_it(tmp_pa
     assert [item["dedup_duplicate"] for item in again.items] == [False, True, False]
     one = crawl(tmp_path, items[3:])
     assert lines(one, "Dedup: 1 item: 0 dropped, 0 new, ")
+
+
+def test_what_became_of_the_items_adds_up_wherever_it_is_shown(tmp_path: Path) -> None:
+    def item(path: str, number: int, **fields: Any) -> dict[str, Any]:
+        return {"url": f"https://a.example/{path}", "text": article(number), **fields}
+
+    copies = [item("1", 1), item("copy", 1), item("red", 1, price=5), item("2", 2)]
+    unknown = {"url": "https://a.example/empty", "text": ""}
+    days = (
+        ([*copies, item("1", 1), unknown], ()),
+        ([*copies, item("3", 3)], ("DEDUP_DROP_UNCHANGED=True",)),
+        ([*copies, item("4", 3)], ("DEDUP_ACTION=tag",)),
+    )
+    drawn, came = [], []
+    for items, settings in days:
+        done = crawl(tmp_path, items, *settings)
+        came.append(len(done.items))
+        plural = "" if came[-1] == 1 else "s"
+        assert lines(done, f"Dedup: {came[-1]} item{plural} came out")
+        with Session.open(f"sqlite:///{tmp_path}/dedup.db") as session:
+            [run] = Store(session).runs(1)
+            chart = count_all(session)["charts"][1]
+        assert run.counts["items"] == len(items)
+        assert run.counts["came_out"] == came[-1]
+        others = (run.counts.get(f"dropped_{one}", 0) for one in ("repeated", "unchanged"))
+        dropped = len(items) - came[-1]
+        tagged = sum(one.get("dedup", {}).get("duplicate", False) for one in done.items)
+        assert run.counts["duplicate_items"] + sum(others) == dropped + tagged
+        drawn.append(dict(zip(chart.series, chart.rows[-1][1], strict=True)))
+        assert sum(drawn[-1].values()) == len(items)
+    assert came == [4, 1, 5]
+    assert drawn == [
+        {"kept": 4, "unchanged": 0, "repeated": 1, "duplicates": 1},
+        {"kept": 1, "unchanged": 3, "repeated": 0, "duplicates": 1},
+        {"kept": 3, "unchanged": 0, "repeated": 0, "duplicates": 2},
+    ]

@@ -132,3 +132,33 @@ def test_lines_that_differ_beyond_a_limit_count_unread() -> None:
     assert own_passage([], ["b"], 20) is None
     assert own_passage(["a b c d e"], [], 5) == OwnPassage("a b c d e", "", counts=True)
     assert own_lines(["A  b"], ["a b"]) == []
+
+
+@pytest.mark.parametrize("between", ["\n", " "])
+@pytest.mark.parametrize("more", [0, 15])
+def test_the_line_whose_number_counts_is_shown(between: str, more: int) -> None:
+    def chair(colour: str, weight: int) -> str:
+        lines = [BEFORE, f"Colour {colour}{' wood' * more}", f"Weight {weight} g", BEHIND]
+        return between.join(lines)
+
+    found = passage(chair("black", 852), chair("blue", 503))
+    assert found is not None
+    assert found.counts
+    assert "Weight 852 g" in found.line
+    assert "Weight 503 g" in found.other
+    assert "Colour" not in f"{found.line} {found.other}" or between == " "
+    table = "Colour\n{}\nWeight\n{} g"
+    shown = [f"{BEFORE}\n{table.format(*one)}\n{BEHIND}" for one in (("red", 5), ("blue", 7))]
+    assert passage(*shown) == OwnPassage("5 g", "7 g", counts=True)
+
+
+def test_the_line_of_a_passage_that_counts_is_shown() -> None:
+    mine, theirs = (" ".join(f"{name}{number}" for number in range(30)) for name in ("a", "b"))
+    first, second = (
+        f"{BEFORE}\nColour {colour}\n{line}\n{BEHIND}"
+        for colour, line in (("black", mine), ("blue", theirs))
+    )
+    found = passage(first, second)
+    assert found is not None
+    assert found.counts
+    assert (found.line[:6], found.other[:6]) == ("a0 a1 ", "b0 b1 ")

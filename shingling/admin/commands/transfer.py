@@ -169,8 +169,7 @@ def _print_counts(options: CommandOptions, imported: Imported) -> int:
     from shingling.store.model import STATUSES
 
     counts, bad, problems = imported.counts, imported.bad, imported.problems
-    pages = counts.total()
-    removed = counts["exact"] + counts["near"]
+    pages, removed = counts.total(), counts["exact"] + counts["near"] - imported.kept
     shares = {status: counts[status] / max(pages, 1) for status in STATUSES}
     if options.json:
         print_json(

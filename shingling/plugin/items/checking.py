@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from shingling.extraction.processes import Worker
     from shingling.plugin.report import Report
     from shingling.plugin.settings import DedupSettings
+    from shingling.store.session import Session
 
 logger = logging.getLogger(__name__)
 
@@ -176,14 +177,25 @@ class Checker:
         """Take a document out of the store: its item was dropped by a later pipeline."""
         from shingling.store.forgetting import Chosen, forget  # few crawls need it
 
+        if await self._change(url, partial(forget, chosen=Chosen([url]))):
+            self._crawler.stats.inc_value("dedup/withdrawn")
+
+    async def take_back(self, url: str) -> None:
+        """Note of a document that stays in the store that its item has not come out."""
+        from shingling.store.forgetting import take_back  # few crawls need it
+
+        await self._change(url, partial(take_back, url=url))
+
+    async def _change(self, url: str, action: Callable[[Session], Any]) -> bool:
+        """Change what the store has of a URL: whether that was done."""
         if self._store.is_dry_run:
-            return
+            return False
         try:
-            await self._store.run(partial(forget, chosen=Chosen([url])))
+            await self._store.run(action)
         except StoreError as error:
             logger.error("Dedup could not withdraw %s: %s", url, error)
-        else:
-            self._crawler.stats.inc_value("dedup/withdrawn")
+            return False
+        return True
 
     async def close(self) -> None:
         """End the workers, and write the last stats."""
@@ -210,5 +222,5 @@ class Checker:
         Raises:
             StoreError: the database failed.
         """
-        self._store.count(**self._report.skipped)
+        self._store.count(**self._report.counts)
         await self._store.close(reason)

@@ -27,8 +27,6 @@ from shingling.store.model import Verdict
 from shingling.store.urls import safe_url
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
@@ -51,13 +49,16 @@ class Delivery:
 
     Args:
         url: of its document.
-        is_known: whether an item of it has come out of an earlier crawl.
+        is_known: whether its document stays in the store if it is lost: an item of it has come out
+            of an earlier crawl, or its page has others.
+        is_one_of_many: whether its page has several items, for which nothing waits.
         has_come_out: whether what it says comes out of this one.
         is_kept: whether it goes on to the later pipelines; until then, it may wait for another one.
     """
 
     url: str
     is_known: bool
+    is_one_of_many: bool
     has_come_out: asyncio.Future[bool]
     is_kept: bool = False
 
@@ -90,7 +91,7 @@ class ItemDecider:
         self._report = report
         self._action = action
         self.checker = Checker(crawler, settings, report, worker)
-        self._deliveries = Deliveries(crawler, self.checker.withdraw)
+        self._deliveries = Deliveries(crawler, self.checker)
         # URLs that documents of a response have brought.
         self._urls: WeakKeyDictionary[Response, set[str]] = WeakKeyDictionary()
         # Of these, those whose URL is made of their text, and what the first of each repeats.
@@ -158,8 +159,8 @@ class ItemDecider:
             repeats = parts.setdefault(outcome.url, outcome.verdict.repeats)
             outcome = outcome.with_verdict(repeats=repeats)
         before = self._deliveries.last(outcome.url)
-        if outcome.verdict.page_id is not None and not _is_list(document):
-            self._deliveries.begin(outcome.url, is_known=outcome.verdict.repeats == "store")
+        if outcome.verdict.page_id is not None:
+            self._deliveries.begin(outcome, is_one_of_many=_is_list(document))
         for _ in range(_MAX_LOST):
             verdict = outcome.verdict
             if self._drops(document, verdict):
@@ -169,8 +170,6 @@ class ItemDecider:
             elif may_repeat and verdict.repeats == "crawl" and not verdict.is_duplicate:
                 if before is None or await self._comes_out(before):
                     return outcome.with_verdict(original=outcome.url, reason=Reason.REPEATED)
-                if before.is_known:  # and still stored: this one takes its place
-                    return outcome.with_verdict(repeats=None)
             else:
                 return outcome
             outcome = await self.checker.check(document, response, again=True)
@@ -178,7 +177,8 @@ class ItemDecider:
                 before = self._deliveries.last(outcome.url)
                 is_out_or_kept = before is None or before.is_kept
                 if _is_list(document) or not is_out_or_kept:  # it was stored by its own verdict
-                    outcome = outcome.with_verdict(status="new", repeats=None)
+                    status = verdict.status if verdict.status == "unchanged" else "new"
+                    outcome = outcome.with_verdict(status=status, repeats=None)
         return outcome.with_verdict(original=None, repeats=None)
 
     async def _comes_out(self, delivery: Delivery) -> bool:
@@ -207,13 +207,14 @@ class ItemDecider:
     ) -> Any:
         """Let an item go on to the later pipelines, filled and tagged as the settings say."""
         verdict, result = outcome.verdict, outcome.verdict.as_dict()
-        self._report.kept(verdict, outcome.url)
         if _is_list(document):
             self._explain_lists(outcome.url)
             result["reason"] = result["reason"] or Reason.LIST.value
             result["duplicate"] &= self._settings.multi_item_pages == "drop"
         elif isinstance(document, Document):
             await self._fill(item, document, outcome.extraction, response)
+        is_tagged = self._action == "tag" and result["duplicate"]
+        self._report.kept(verdict, outcome.url, is_tagged=is_tagged)
         self._tag(item, result)
         return item
 
@@ -301,11 +302,11 @@ class Deliveries:
 
     Args:
         crawler: whose items they are.
-        withdraw: takes the document of a URL out of the store.
+        checker: is told what has not come out, and withdraws the document of a URL.
     """
 
-    def __init__(self, crawler: Crawler, withdraw: Callable[[str], Awaitable[None]]) -> None:
-        self._withdraw = withdraw
+    def __init__(self, crawler: Crawler, checker: Checker) -> None:
+        self._checker = checker
         self._under_way: dict[str, Delivery] = {}  # the last one of each URL
         self._lost: dict[str, Delivery] = {}  # the last ones, for verdicts that are older
         for signal in (signals.item_scraped, signals.item_dropped, signals.item_error):
@@ -315,11 +316,14 @@ class Deliveries:
         """Last delivery of an item of a URL; None if there was none, or it has come out."""
         return self._under_way.get(url) or self._lost.get(url)
 
-    def begin(self, url: str, *, is_known: bool) -> None:
+    def begin(self, outcome: Outcome, *, is_one_of_many: bool) -> None:
         """Begin the delivery of the item that the pipelines work on."""
+        is_known = is_one_of_many or outcome.verdict.repeats == "store"
         future = asyncio.get_running_loop().create_future()
-        delivery = self._under_way[url] = Delivery(url, is_known, future)
-        self._lost.pop(url, None)
+        delivery = Delivery(outcome.url, is_known, is_one_of_many, future)
+        if not is_one_of_many:
+            self._under_way[outcome.url] = delivery
+            self._lost.pop(outcome.url, None)
         _current.set(delivery)
 
     def forget_last(self) -> None:
@@ -341,12 +345,16 @@ class Deliveries:
             return
         came_out = signal is signals.item_scraped
         try:
-            if not came_out and not delivery.is_known:
-                await self._withdraw(delivery.url)
+            if not came_out:
+                checker = self._checker
+                await (checker.take_back if delivery.is_known else checker.withdraw)(delivery.url)
         finally:
             self._end(delivery, came_out=came_out)
 
     def _end(self, delivery: Delivery, *, came_out: bool) -> None:
+        delivery.has_come_out.set_result(came_out)
+        if delivery.is_one_of_many:
+            return
         self._lost.pop(delivery.url, None)  # this one has taken its place
         if not came_out:
             self._lost[delivery.url] = delivery
@@ -354,7 +362,6 @@ class Deliveries:
                 del self._lost[next(iter(self._lost))]
         if self._under_way.get(delivery.url) is delivery:
             del self._under_way[delivery.url]
-        delivery.has_come_out.set_result(came_out)
 
 
 def _is_list(document: Document | Reason) -> bool:

@@ -65,7 +65,9 @@ def _place(row: Row, decision: Decision, batch: Batch, *, is_changed: bool) -> N
     original, compared = decision.original, decision.compared_with
     is_kept = original is None and decision.status != "skipped"
     row.status = "new" if is_kept else decision.status
-    row.original_id = None if original is None else original.id
+    original_id = None if original is None else original.id
+    if original_id != row.original_id:
+        row.original_id, row.came_out = original_id, None
     row.resemblance, row.containment = decision.resemblance, decision.containment
     row.reason = decision.reason
     row.compared_id = None if compared is None else compared.id
@@ -82,17 +84,24 @@ def _place(row: Row, decision: Decision, batch: Batch, *, is_changed: bool) -> N
 def verdict_on(page: PageState, decision: Decision, batch: Batch) -> Verdict:
     """Verdict on a page that was met, whose decision was taken."""
     row, original = page.row, decision.original
-    is_only_moving = page.was_original and original is None and bool(page.moving_lines)
+    is_kept = decision.reason in KEEPING
+    is_duplicate = original is not None and not is_kept
     status = _status(page, decision)
+    # What has come out is all that the page says, but for lines that move.
+    is_only_moving = page.had_come_out is not None and original is None and bool(page.moving_lines)
     if is_only_moving and batch.rules.moving_lines == "ignore":
-        status = "unchanged"
+        status, row.came_out = "unchanged", page.had_come_out
     row.last_verdict = status
+    repeats = _repeats(page, is_duplicate, batch) if status == "unchanged" else None
+    if is_duplicate:
+        row.came_out = None
+    elif repeats is None:
+        row.came_out = 0 if batch.run is None else batch.run.id
     row.rules_id = batch.rules_id
     if original is None and status in ("new", "changed") and batch.templates is not None:
         batch.templates.learn_title(row)
     compared = batch.pages.compared_with(row)
-    is_kept = decision.reason in KEEPING
-    if original is not None and not is_kept and original.rules_id != batch.rules_id:
+    if original is not None and is_duplicate and original.rules_id != batch.rules_id:
         original.rules_id = batch.rules_id  # it is an original by these rules, as it comes out
         batch.note_changed([original])
     if original is None and is_kept and compared is not None:
@@ -120,7 +129,7 @@ def verdict_on(page: PageState, decision: Decision, batch: Batch) -> Verdict:
         own_text=None if decision.passage is None else decision.passage[:2],
         moving_lines=tuple(page.moving_lines) if is_only_moving else (),
         template=decision.template,
-        repeats=_repeats(page, decision, batch) if status == "unchanged" else None,
+        repeats=repeats,
         candidates=decision.candidates,
         threshold=batch.rules.least_resemblance,
     )
@@ -131,20 +140,19 @@ def _status(page: PageState, decision: Decision) -> Status:
         return "changed" if decision.status == "new" and page.former else decision.status
     has_moved = decision.original not in (None, page.original)
     says_more = decision.original is not None and decision.reason == Reason.OTHER_FIELDS
-    if has_moved or says_more:
+    if has_moved or (says_more and page.row.came_out is None):
         return decision.status
     return "changed" if page.changed_fields else "unchanged"
 
 
-def _repeats(page: PageState, decision: Decision, batch: Batch) -> str | None:
-    """Where an item was met that said what the one of an unchanged page says.
+def _repeats(page: PageState, is_duplicate: bool, batch: Batch) -> str | None:
+    """Where a page was met before whose item has come out; that of a duplicate need not.
 
-    That of a page that was a duplicate until now, or was met last by a run that was killed, may
-    not have come out.
+    What came out of a run that was killed is not known.
     """
-    run = batch.run
-    if decision.original is None and not page.was_original:
+    run, came_out = batch.run, page.row.came_out
+    if came_out is None and not is_duplicate:
         return None
-    if run is None or page.last_run not in (run.killed | run.parts):
-        return "store"
-    return "crawl" if page.last_run in run.parts else None
+    if run is None or run.killed.isdisjoint((came_out, page.last_run)):
+        return "crawl" if run is not None and page.last_run in run.parts else "store"
+    return None

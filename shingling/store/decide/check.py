@@ -96,6 +96,9 @@ def check_batch(
             validation.look(batch)
         counts = Counter[str](verdict.status for verdict in verdicts)
         counts["full_keys"] = len(batch.lookup.full)
+        counts["kept_copies"] = sum(
+            verdict.status in ("near", "exact") and not verdict.is_duplicate for verdict in verdicts
+        )
         counts["changed_pages"] = sum(
             verdict.status == "changed" or verdict.previous is not None for verdict in verdicts
         )

@@ -77,8 +77,8 @@ class PageState:
         changed_fields: names of the fields in which its item said something else before.
         moving_lines: lines in which its text has changed, if all of them move (see
             `shingling.store.decide.lines`); otherwise none.
+        had_come_out: the run that its item had come out of, as it was; None: it had not.
         is_renamed: whether its item has another title, with the text that it had.
-        was_original: whether it stood as an original.
         members: its duplicates.
         excluded: ids of originals whose groups hold a page that is different by a review.
         reviewed: originals that a review puts it with, oldest first.
@@ -98,8 +98,8 @@ class PageState:
     last_run: int | None = None
     changed_fields: Sequence[str] = ()
     moving_lines: Sequence[str] = ()
+    had_come_out: int | None = None
     is_renamed: bool = False
-    was_original: bool = False
     members: Sequence[Row] = ()
     excluded: Collection[int] = ()
     reviewed: Sequence[Row] = ()
@@ -133,11 +133,14 @@ def read_page(page: Page, signature: Signature, batch: Batch) -> PageState:
         return _with_candidates(PageState(row, Cause.NEW, fetched_at(page), row), batch)
     is_unchanged = row.text_hash == signature.text_hash
     original = batch.pages.original(row)
-    state = PageState(row, None, fetched_at(page), original, was_original=row.is_original)
+    state = PageState(row, None, fetched_at(page), original)
+    state.had_come_out = row.came_out
     state.changed_fields = row.changed_fields(page, batch.rules)
     if is_unchanged and state.changed_fields:
         state.is_renamed = title_key(page.title or "") != title_key(row.title or "")
         row.take("extracted", page)
+    if not is_unchanged or state.changed_fields:
+        row.came_out = None
     state.last_run = batch.see_again(row, page, is_unchanged=is_unchanged)
     if is_unchanged:
         state.cause = _cause(state, batch)
@@ -261,7 +264,7 @@ def _reason_to_ignore(original: Row, page: PageState, batch: Batch) -> Ignored |
     if cause is Cause.OTHER_RULES:
         is_current = original.rules_id == batch.rules_id or original is page.original
         return None if is_current else Ignored.OTHER_RULES
-    was_kept = original.reason == Reason.OWN_TEXT and page.was_original
+    was_kept = original.reason == Reason.OWN_TEXT and page.original is row
     if original.id > row.id and (cause is Cause.OWN_TEXT or (cause is Cause.CHANGED and was_kept)):
         return Ignored.YOUNGER
     if cause is Cause.TEMPLATE and original is page.original:

@@ -146,6 +146,9 @@ class Row:
     compared_id: int | None = _column(ROW_ID, "decision", nullable=True)
     # By which rules the page was decided when it was met last.
     rules_id: int | None = _column(ROW_ID, "decision", nullable=True)
+    # The run that its item has come out of, as both are now, if that was not killed; 0: it was
+    # handed to nobody's run. None: it has not come out.
+    came_out: int | None = _column(BigInteger(), nullable=True)
     stored: bool = True
     indexed: Keyed | None = None
 

@@ -70,6 +70,7 @@ Session.open(sys.argv[1], read_only=True)
 _TAKEN_BACK = (
     "DROP INDEX pages_scope",
     "ALTER TABLE site_blocks DROP COLUMN lines",
+    "ALTER TABLE pages DROP COLUMN came_out",
     "UPDATE alembic_version SET version_num = 'r0001'",
 )
 RULES = Rules(containment=0.9)  # samples are kept
@@ -198,7 +199,7 @@ def test_keys_of_pages_with_a_scope_are_made_anew_and_they_are_found(in_scopes: 
         after = without_lines(all_rows(in_scopes))
         changed = {name for name, rows in after.items() if rows != before[name]}
         logs = set() if in_scopes.suffix == ".pg" else {"recent", "logs"}
-        assert changed == {"alembic_version", "bands", "full_keys", *logs}
+        assert changed == {"alembic_version", "pages", "bands", "full_keys", *logs}
         verify(in_scopes)
         for scope in SCOPES:
             pages = [
@@ -210,9 +211,42 @@ def test_keys_of_pages_with_a_scope_are_made_anew_and_they_are_found(in_scopes: 
     verify(in_scopes)
 
 
-def test_a_store_without_scopes_gets_nothing_but_the_revision(filled: Path) -> None:
+def test_a_store_without_scopes_gets_no_other_keys(filled: Path) -> None:
     before = all_rows(filled)
     Store.open(url_of(filled)).close()
     after = without_lines(all_rows(filled))
-    assert after.pop("alembic_version") == [f"('{HEAD}',)"]
-    assert after == {name: rows for name, rows in before.items() if name != "alembic_version"}
+    assert after["alembic_version"] == [f"('{HEAD}',)"]
+    changed = {name for name, rows in after.items() if rows != before[name]}
+    assert changed == {"alembic_version", "pages"}
+
+
+def test_an_item_has_come_out_if_a_stored_verdict_shows_that_it_was_kept(
+    file: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with Store.open(url_of(file)) as store:
+
+        def crawl(*paths: str, ends: bool = True, edited: str = "") -> None:
+            run = store.start_run("spider", is_crawl=True)
+            for path in paths:
+                number = int(path[0]) + 90 * (path == edited)
+                store.check(Page(path, article(number)), run=run)
+            if ends:
+                store.finish_run(run, "finished")
+
+        crawl("1", "2", "2 copy", "3", "3 copy", "4", "4 copy", "5")
+        crawl("1", "2", "2 copy", "3", "4", "4 copy", "5", edited="2")
+        store.admin.forget("3")
+        store.admin.review("4", "4 copy", same=False)
+        crawl("4 copy", "6", ends=False)
+        store.admin.note_gone("5")
+        crawl("7")
+    of_first_release(file)
+    with caplog.at_level("INFO", "shingling.store"):
+        Store.open(url_of(file)).close()
+    query = "SELECT url, came_out FROM pages WHERE original_id IS NULL ORDER BY url"
+    assert rows_of(file, query) == [
+        *(("1", 1), ("2", 2)),
+        *((path, None) for path in ("2 copy", "3 copy")),
+        *(("4", 1), ("4 copy", None), ("5", None), ("6", None), ("7", 4)),
+    ]
+    assert "the items of 5 pages have come out: if these are met again, they come" in caplog.text
