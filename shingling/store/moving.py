@@ -22,7 +22,6 @@ MAX_LINES = 4096  # of a site, of which counts are kept
 _FEWEST_MOVED, _FEWEST_MOVED_AGAIN = 4, 8
 _TIMES_STOOD = 4  # as often as it stood, a line must have moved
 _MOST_COUNTED = 32  # times that one crawl counts a line as standing, and as moving
-_MOST_BESIDE = 8  # times that it counts a line as standing in two pages
 _MAX_COUNT = (1 << 16) - 1
 _FIRST_PAGES, _NEXT_PAGES = 32, 16  # unchanged ones that are looked at: these, then 1 of so many
 _MAX_MET = 1 << 14  # lines of a site in one crawl
@@ -99,10 +98,10 @@ class LinesMet:
         self._unchanged += 1
         return self._unchanged <= _FIRST_PAGES or self._unchanged % _NEXT_PAGES == 0
 
-    def may_count(self, line: int, *, moved: bool, is_one_page: bool) -> bool:
+    def may_count(self, line: int, *, moved: bool) -> bool:
         """Whether it counts once more that a line stood, or moved."""
         self._counted[line, moved] += 1
-        return self._counted[line, moved] <= (_MOST_COUNTED if is_one_page else _MOST_BESIDE)
+        return self._counted[line, moved] <= _MOST_COUNTED
 
     def change_alike(self, changed: Collection[tuple[int, bool]], title: int) -> bool:
         """Whether lines have come on, or gone from, other pages of this crawl as well.

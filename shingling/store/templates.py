@@ -151,10 +151,10 @@ class Site:
         for at, title in zip(there.tolist(), self._titles[places[there]].tolist(), strict=True):
             self._looked_up[missing[at]] = title
 
-    def count_line(self, key: int, crawl: int, *, moved: bool) -> None:
-        """Count that a line stood, or moved, in a crawl."""
+    def count_line(self, key: int, crawl: int, *, moved: bool, is_stored: bool) -> None:
+        """Count that a line stood, or moved, in a crawl; if it is not stored, for this crawl."""
         counted = LineCounts(not moved, moved, crawl * moved)
-        for lines in (self.lines, self.fresh_lines):
+        for lines in (self.lines, self.fresh_lines)[: 1 + is_stored]:
             lines[key] = lines.get(key, LineCounts()).plus(counted)
 
     def counts_number(self, key: int, lines: Iterable[str]) -> bool:

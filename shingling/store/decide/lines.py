@@ -70,8 +70,8 @@ def _count(row: Row, other: Row, batch: Batch, templates: Templates, *, may_move
         lines, others = text.numbered[key], before.numbered[key]
         moved = Counter(map(_folded, lines)) != Counter(map(_folded, others))
         counts = may_move and not has_price(lines) if moved else site.is_template(key)
-        if counts and met.may_count(key, moved=moved, is_one_page=may_move):
-            site.count_line(key, crawl, moved=moved)
+        if counts and met.may_count(key, moved=moved):
+            site.count_line(key, crawl, moved=moved, is_stored=may_move)
 
 
 def _moving_lines(
