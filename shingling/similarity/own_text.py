@@ -33,7 +33,8 @@ _START, _END = ["\n"] * _RUN, ["\f"] * _RUN  # around a text; no word has them
 _NUMBER_SIGN = "#"  # that a number begins with; no word has it
 _STAND_IN = "\N{LATIN LETTER BILABIAL CLICK}"  # for a number, while a line is cut into words
 _LETTERS = "a-zß-ʯͱ-ԯ"  # of names such as python3; lines are folded
-_DIGIT, _DIGITS = re.compile(r"\d"), re.compile(r"\d++")
+_DIGIT = re.compile(r"\d")
+_DIGITS = re.compile(r"\d++")
 _SPACED_LIST = re.compile(r"(?<=\d), (?=\d)")
 _IN_BRACKETS = re.compile(r"\[\d++(?:, ?\d++)++\]")
 # A number without unit, sign or decimals, and a few words without digits.

@@ -30,7 +30,7 @@ from shingling.plugin import settings as plugin_settings
 from shingling.plugin.items import documents
 from shingling.rules import values
 from shingling.similarity import diff, own_text
-from shingling.store import urls
+from shingling.store import moving, urls
 from shingling.store.decide import pair
 from shingling.text import canonical, folding, markup, prepared, titles
 from shingling.text.languages import packs
@@ -75,12 +75,17 @@ _USES: dict[str, Callable[[Any], Any]] = {
     "similarity.diff._WORD": diff._WORD.findall,
     "similarity.diff._SENTENCE_END": diff._SENTENCE_END.findall,
     "similarity.own_text._DIGIT": own_text._DIGIT.search,
+    "similarity.own_text._DIGITS": own_text._DIGITS.findall,
+    "similarity.own_text._IN_BRACKETS": own_text._IN_BRACKETS.findall,
+    "similarity.own_text._SPACED_LIST": lambda line: own_text._SPACED_LIST.sub(",", line),
     "similarity.own_text._LABEL": own_text._LABEL.fullmatch,
     "similarity.own_text._NAME_OR_NUMBER": lambda line: own_text._NAME_OR_NUMBER.sub(" ", line),
     "similarity.own_text._PLAIN_NUMBER": own_text._PLAIN_NUMBER.fullmatch,
     "extraction.shown._AROUND": shown_content._AROUND.search,
     "extraction.shown._LEADS_ELSEWHERE": shown_content._LEADS_ELSEWHERE.search,
     "extraction.shown._NAVIGATION": shown_content._NAVIGATION.search,
+    "store.moving._PRICE": moving._PRICE.search,
+    "store.urls._TRACKING": lambda url: urls._TRACKING.sub("", url),
     "store.urls._SCHEME": lambda url: urls._SCHEME.sub("", url),
     "store.urls._CREDENTIALS": urls._CREDENTIALS.match,
     "store.urls._USUAL": urls._USUAL.match,
@@ -97,7 +102,10 @@ _USES: dict[str, Callable[[Any], Any]] = {
     "rules.values._LETTERS": values._LETTERS.findall,
     "rules.values._MONTH": values._MONTH.match,
     "store.decide.pair._NUMBER": pair._NUMBER.findall,
-    "text.prepared._NUMBER": prepared._NUMBER.findall,
+    "text.prepared._DIGIT": prepared._DIGIT.search,
+    "text.prepared._HEX": lambda line: prepared._HEX.sub("0", line),
+    "text.prepared._LABEL": prepared._LABEL.fullmatch,
+    "text.prepared._NUMBER": lambda line: prepared._NUMBER.sub("0", line),
     "text.prepared._LETTER": prepared._LETTER.search,
     "extraction.pages._FORMATTING_TAG": pages._FORMATTING_TAG.findall,
     "text.canonical._SENTENCE_END": canonical._SENTENCE_END.split,
