@@ -8,8 +8,9 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from shingling.errors import shortened
 from shingling.rules import METHODS
-from shingling.rules.reasons import Reason
+from shingling.rules.reasons import REJECTING, Reason
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from shingling.sketch import Scheme, Signature
     from shingling.store.model import Match, SplitText, StoredPage
 
+_MAX_TITLE = 100  # characters shown
 _SHOWN = (
     *("url", "status", "reason", "original", "compared_with"),
     *("resemblance", "containment", "threshold", "fields"),
@@ -71,6 +73,12 @@ def deciding_reason(page: StoredPage) -> str:
     if page.reason == Reason.OTHER_FIELDS:
         names = f" ({', '.join(page.fields)})" if page.fields else ""
         return f"kept because its own fields{names} differ from those of {other}"
+    if page.reason in REJECTING:
+        title, compared_title = (
+            shortened(title or "", _MAX_TITLE) for title in (page.title, page.compared_title)
+        )
+        titles = f'its title is "{title}", that of {other} is "{compared_title}"'
+        return f"{_REASONS[page.reason]}: {titles}"
     if page.reason in _REASONS:
         return _REASONS[page.reason]
     step = deciding_step(page)
@@ -84,10 +92,10 @@ def deciding_reason(page: StoredPage) -> str:
 _REASONS: dict[str, str] = {
     Reason.REVIEW: "a review has decided",
     Reason.PIECE: "a piece of it",
-    Reason.OTHER_TITLE: "kept because a page of its site that is alike enough has another title",
+    Reason.OTHER_TITLE: "kept because a page of its site that is alike has another title",
     Reason.ORIGINAL_MISSING: "its original was no longer met, so it took its place",
     Reason.PREFERRED_SITE: "its site comes before that of its original, so it took its place",
-    Reason.TITLE_NOT_IN_TEXT: "kept because its text lacks its own title, or that of a page alike",
+    Reason.TITLE_NOT_IN_TEXT: "kept because a page that is alike has another title, which one of the texts lacks",
     Reason.MOVING_LINES: "nothing has changed but lines that move from crawl to crawl",
     Reason.SHORT: "fewer words than the minimum, and no page with the same text and title",
     Reason.TEMPLATE: "nothing is left without the template of its site",

@@ -289,7 +289,7 @@ class StoredPage:
 
     `original` is a URL, or None for an original; `source` is the URL of the page that it is an item
     of, or None for a page. `resemblance` and `containment` are to the page that decided: the
-    original, or that of the URL `compared_with`. `fields` are the names of those that differ, with
+    original, or that of the URL `compared_with`, which has the title `compared_title`. `fields` are the names of those that differ, with
     the reason `other_fields`. `rules` are those that decided; None if they are not known.
     `packed_fields` are digests of all its own fields. `own_text` is what its text says with the
     reason `own_text`, as in `Verdict`, if texts were read: `Store.find` does so.
@@ -313,6 +313,7 @@ class StoredPage:
     source: str | None
     reason: Reason | None = None
     compared_with: str | None = None
+    compared_title: str | None = None
     last_run: int | None = None
     fields: tuple[str, ...] = ()
     own_text: tuple[str, str] | None = field(default=None, compare=False)

@@ -37,6 +37,7 @@ SHOWN = (
         pages.c.last_run_id.label("last_run"),
         _original.c.url.label("original"),
         _compared.c.url.label("compared_with"),
+        _compared.c.title.label("compared_title"),
         _compared_original.c.fields.label("compared_original_fields"),
         _compared_original.c.site.label("compared_original_site"),
         rules.c.parameters.label("rules"),

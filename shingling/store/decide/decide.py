@@ -134,7 +134,8 @@ class _Steps:
         counted: candidates that count, by the reason to ignore them.
 
     Attributes:
-        rejected: why an original was rejected for its title.
+        rejected: that the page is new, compared with the most alike one that its title tells it
+            apart from, with the reason.
         kept: how the page would follow one but for what its item or its text says, with the reason.
         looked_at: ids of originals that it was compared with.
         contains: URL of an original that is a piece of the page.
@@ -144,11 +145,12 @@ class _Steps:
     texts: Texts
     rules: Rules
     counted: Collection[Ignored | None] = (None,)
-    rejected: Reason | None = None
+    rejected: Decision | None = None
     kept: Decision | None = None
     looked_at: set[int] = field(default_factory=set)
     contains: str | None = None
     _texts_searched: int = 0
+    _rejected_rank: tuple[float, int] = (-1.0, 0)
 
     def __post_init__(self) -> None:
         self.row = self.page.row
@@ -199,12 +201,11 @@ class _Steps:
             is_untitled = only_exact and not (row.title or twin.title)
             if row.words < min_words and not is_untitled and not pair.have_one_title:
                 continue
+            of_original = Pair(row, original, self.texts)
             resemblance = 1.0 if twin is original else twin.resemblance or 0.0
-            reason = different_document_reason(pair, 1.0) or different_document_reason(
-                Pair(row, original, self.texts), resemblance
-            )
-            if reason is not None:
-                self.rejected = reason
+            if self._reject_other_title(pair, 1.0, 1.0, 1.0) or self._reject_other_title(
+                of_original, resemblance, resemblance, twin.containment
+            ):
                 continue
             equal = Decision("exact", original, 1.0, 1.0, None if twin is original else twin)
             if decision := self._unless_item_differs(equal):
@@ -271,8 +272,7 @@ class _Steps:
                 return None
             if rule.contains(texts.overlap(row, other)):
                 return None
-            if reason := different_document_reason(pair, similarity.resemblance):
-                self.rejected = reason
+            if self._reject_other_title(pair, similarity.resemblance, *similarity):
                 return None
             if not rule.min_resemblance and texts.are_forged(row, other):
                 return None
@@ -326,10 +326,11 @@ class _Steps:
             if both.a > both.b:
                 contained = both.containment, other.url
                 most_contained = max(most_contained, contained, key=itemgetter(0))
-            elif reason := different_document_reason(pair, both.containment):
-                self.rejected = reason
-            elif both.containment > most:
-                measures = both.resemblance, both.containment
+                continue
+            measures = both.resemblance, both.containment
+            if self._reject_other_title(pair, both.containment, *measures):
+                continue
+            if both.containment > most:
                 decision = Decision("near", other, *measures, reason=Reason.PIECE)
                 if said := self._unless_item_differs(decision):
                     piece, most = said, both.containment
@@ -338,7 +339,7 @@ class _Steps:
 
     def _new(self) -> Decision:
         """5. It is like no other page, or says more than that: an original."""
-        made = Decision("new", reason=self.rejected)
+        made = self.rejected or Decision("new")
         if self.kept is not None:
             compared = self.kept.compared_with or self.kept.original
             made = self.kept._replace(original=None, compared_with=compared)
@@ -349,6 +350,25 @@ class _Steps:
         fewest = self.rules.min_words
         counted = [candidate.row for candidate in candidates if candidate.ignored in self.counted]
         return [row for row in counted if row.words >= fewest]
+
+    def _reject_other_title(
+        self, pair: Pair, value: float, resemblance: float, containment: float | None
+    ) -> bool:
+        """Whether the page and another one are two documents by their titles.
+
+        Args:
+            pair: both.
+            value: how alike they are, as `different_document_reason` takes it.
+            resemblance, containment: of both, which the most alike one is told with.
+        """
+        reason = different_document_reason(pair, value)
+        if reason is None:
+            return False
+        rank = resemblance, -pair.other.id
+        if rank > self._rejected_rank:
+            self._rejected_rank, measures = rank, (resemblance, containment)
+            self.rejected = Decision("new", None, *measures, pair.other, reason=reason)
+        return True
 
     def _unless_item_differs(self, decision: Decision) -> Decision | None:
         """Take a decision unless the item or its text says more than the original."""

@@ -172,6 +172,9 @@ class Known:
     head: Known | None = None
     exact: bool = False
     decided_by: object = None
+    rejected: Known | None = None  # the most alike one that its title tells the page apart from
+    rejected_likeness: float | None = None
+    rejected_containment: float | None = None
 
     @property
     def top(self) -> Known:
@@ -185,7 +188,7 @@ class Known:
     def likeness(self) -> float | None:
         """Return the resemblance to the page that decided: of a copy, to the one that it equals."""
         if self.head is None:
-            return None
+            return self.rejected_likeness
         return 1.0 if self.exact else LIKENESS[self.text, self.head.text]
 
     def has_title_of(self, other: Known) -> bool | None:
@@ -266,6 +269,7 @@ class Dictionaries:
         """Decide a page, which may follow a page by a review, and then those that it leaves."""
         before, led = replace(known), self.members(known)
         known.text, known.head, known.exact = main_text, None, False
+        known.rejected = known.rejected_likeness = known.rejected_containment = None
         if head is None:
             status, reason = self.place(known)
         else:
@@ -322,8 +326,15 @@ class Dictionaries:
         known.head = self.best(known, originals)
         if known.head:
             return "near", None
-        kept = twins or [one for one in self.alike(known, originals) if known.is_another(one)]
-        return "new", Reason.OTHER_TITLE if kept else None
+        told_apart = [twin if known.is_another(twin) else twin.top for twin in twins]
+        told_apart += [one for one in self.alike(known, originals) if known.is_another(one)]
+        if not told_apart:
+            return "new", None
+        known.rejected_likeness, _, known.rejected = max(
+            (LIKENESS[known.text, other.text], -other.number, other) for other in told_apart
+        )
+        known.rejected_containment = containment(known.text, known.rejected.text)
+        return "new", Reason.OTHER_TITLE
 
     def follow(self, known: Known, head: Known) -> Status:
         known.head, known.exact = head, known.text == head.text
@@ -379,6 +390,7 @@ class Dictionaries:
         self.pages = {}
         for known in todo:
             known.head, known.exact = None, False
+            known.rejected = known.rejected_likeness = known.rejected_containment = None
             self.pages[known.scope, known.url] = known
             known.decided_by = self.rules
             self.place(known)
@@ -471,15 +483,20 @@ class Dictionaries:
             copies = [other for other in self.members(head) if other.text == known.text]
             twin = min((copy for copy in copies if not copy.exact), key=known.is_another)
         compared = twin or head
+        rejected = known.rejected if head is None else None
+        is_there = rejected is not None and rejected in self.pages.values()
+        named = twin or (rejected if is_there else None)
         return Verdict(
             status,
             original=None if head is None else head.url,
             resemblance=previous if status == "changed" else known.likeness,
-            containment=None if compared is None else containment(known.text, compared.text),
+            containment=known.rejected_containment
+            if compared is None
+            else containment(known.text, compared.text),
             page_id=known.number,
             reason=reason,
             previous=previous,
-            compared_with=None if twin is None else twin.url,
+            compared_with=None if named is None else named.url,
         )
 
     def groups(self) -> dict[str, tuple[str | None, float | None, str]]:
