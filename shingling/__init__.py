@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from shingling.store.model import (
         Group as Group,
         IndexShape as IndexShape,
+        LastChange as LastChange,
         Match as Match,
         Page as Page,
         Review as Review,
@@ -81,6 +82,7 @@ _MODULE_OF = {
     "Group": "store.model",
     "Idf": "sketch.idf",
     "IndexShape": "store.model",
+    "LastChange": "store.model",
     "Match": "store.model",
     "NotingMiddleware": "fetching.noting",
     "Page": "store.model",

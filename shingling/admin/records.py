@@ -11,7 +11,7 @@ from shingling.admin import checks
 from shingling.errors import RecordError, ShinglingError, shortened
 from shingling.sketch import Halves, Scheme
 from shingling.store.index import Index
-from shingling.store.model import STATUSES
+from shingling.store.model import STATUSES, LastChange, stored_line
 from shingling.store.schema.rows import COLUMNS, PAGE_FIELDS
 from shingling.store.templates import are_entries, are_lines
 
@@ -161,6 +161,15 @@ def _are_rules(value: Any) -> bool:
     )
 
 
+def _is_change(value: Any) -> bool:
+    try:
+        change = LastChange.unpacked(value)
+        texts = change.line, change.replaced, change.former_title
+        return change.packed == value and all(text == stored_line(text) for text in texts)
+    except (AttributeError, ValueError):
+        return False
+
+
 _INDEX = {
     "indexed": checks.one_of("minima", "simhash"),
     "bands": checks.COUNT,
@@ -203,6 +212,7 @@ _PAGE: dict[str, Check] = {
     "fields": checks.or_none(checks.OWN_FIELDS),
     "original": checks.ANYTHING,  # its URL, for readers of the file
     "text": checks.or_none(checks.MAIN_TEXT),
+    "last_change": checks.or_none((_is_change, "a change of a page")),
 }
 """What is accepted of a page: what its columns take, or less."""
 

@@ -42,7 +42,7 @@ _ROWS_READ_AT_ONCE = _RECORDS_WRITTEN_AT_ONCE = 256
 
 _RUNS = text("SELECT * FROM runs ORDER BY id")
 _PAGES = text(
-    "SELECT pages.*, original.url AS original, texts.zlib FROM pages"
+    "SELECT pages.*, original.url AS original, texts.zlib, texts.last_change FROM pages"
     " LEFT JOIN pages AS original ON original.id = pages.original_id"
     " LEFT JOIN texts ON texts.page_id = pages.id ORDER BY pages.id"
 )
@@ -121,6 +121,7 @@ def _page_fields(row: Mapping[str, Any], *, with_text: bool) -> dict[str, Any]:
     fields |= {"simhash": SIGNED.read(row["simhash"]), "original": row["original"]}
     if with_text:
         fields["text"] = None if row["zlib"] is None else unpack(row["zlib"])
+        fields["last_change"] = row["last_change"]
     return fields
 
 
@@ -201,11 +202,11 @@ def _write(connection: Connection, batch: Sequence[Record]) -> None:
         rows = [*map(_page_row, fields)]
         insert_rows(connection, pages, [*rows[0]], [tuple(row.values()) for row in rows])
         packed = [
-            (values["id"], pack(values["text"]))
+            (values["id"], pack(values["text"]), values.get("last_change"))
             for values in fields
             if values.get("text") is not None
         ]
-        insert_rows(connection, texts, ("page_id", "zlib"), packed)
+        insert_rows(connection, texts, ("page_id", "zlib", "last_change"), packed)
 
 
 def _run_row(fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -188,14 +188,15 @@ def _with_urls_cut(rows: Sequence[Sequence[str]], width: int) -> list[list[str]]
 
 def print_pages(pages: Iterable[StoredPage]) -> None:
     """Print stored pages, one a line; columns that would be empty are left out."""
-    from shingling.store.decided import required_value
+    from shingling.store.decided import change_said, required_value
 
     rows = []
     for page in pages:
         least = required_value(page)
         kept = "kept: " if page.status == "new" else ""
         names = f" ({', '.join(page.fields)})" if page.fields else ""
-        changed = ", changed" if page.last_verdict == "changed" else ""
+        has_changed = page.last_verdict == "changed"
+        changed = ", changed" if has_changed else ""
         row = {
             "status": f"{page.status}{changed}",
             "words": str(page.words),
@@ -205,6 +206,7 @@ def print_pages(pages: Iterable[StoredPage]) -> None:
             "original": page.original or "",
             "compared with": page.compared_with or "",
             "reason": "" if page.reason is None else f"{kept}{page.reason}{names}",
+            "change": change_said(page.change) if has_changed and page.change else "",
         }
         rows.append(row)
     columns = [name for name in rows[0] if any(row[name] for row in rows)]

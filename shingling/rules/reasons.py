@@ -119,8 +119,8 @@ class Reason(StrEnum):
 KEEPING = (Reason.OTHER_FIELDS, Reason.OWN_TEXT)
 """Reasons for which a page is kept although it resembles an original: it says more than that one.
 
-Its verdict names that original. With the reasons of `REJECTING` the status is `new`, and the page is
-named as the one that it was compared with.
+Its verdict names that original. With the reasons of `REJECTING` the status is `new`, and the
+original is named as what it was compared with.
 """
 
 REJECTING = (Reason.OTHER_TITLE, Reason.TITLE_NOT_IN_TEXT)

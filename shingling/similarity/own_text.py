@@ -111,7 +111,7 @@ def other_number(
         said = {*map(folded_numbers, others[key])}
         for line in numbered[key]:
             if folded_numbers(line) not in said:
-                return _shown(line, others[key][0])
+                return OwnPassage(*excerpts(line, others[key][0]), counts=True)
     return None
 
 
@@ -280,8 +280,9 @@ def _is_counter(line: str, before: str) -> bool:
     return not _LABEL.fullmatch(before.strip())
 
 
-def _shown(line: str, other: str) -> OwnPassage:
-    return OwnPassage(_cut(line, other), _cut(other, line), counts=True)
+def excerpts(line: str, other: str) -> tuple[str, str]:
+    """Cut two lines around the first word in which they differ."""
+    return _cut(line, other), _cut(other, line)
 
 
 def _cut(line: str, other: str = "", number: str = "") -> str:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from shingling.similarity.measures import Overlap
     from shingling.sketch import Scheme, Signature
-    from shingling.store.model import Match, SplitText, StoredPage
+    from shingling.store.model import LastChange, Match, SplitText, StoredPage
 
 _MAX_TITLE = 100  # characters shown
 _SHOWN = (
@@ -95,7 +95,7 @@ _REASONS: dict[str, str] = {
     Reason.OTHER_TITLE: "kept because a page of its site that is alike has another title",
     Reason.ORIGINAL_MISSING: "its original was no longer met, so it took its place",
     Reason.PREFERRED_SITE: "its site comes before that of its original, so it took its place",
-    Reason.TITLE_NOT_IN_TEXT: "kept because a page that is alike has another title, which one of the texts lacks",
+    Reason.TITLE_NOT_IN_TEXT: "kept because one text lacks the title of the other, which is alike",
     Reason.MOVING_LINES: "nothing has changed but lines that move from crawl to crawl",
     Reason.SHORT: "fewer words than the minimum, and no page with the same text and title",
     Reason.TEMPLATE: "nothing is left without the template of its site",
@@ -118,6 +118,22 @@ def text_said(own_text: tuple[str, str] | None, other: str) -> str:
         f"what that of {other} does not say (not found now: template of the site, changed,"
         " or not stored)"
     )
+
+
+def change_said(change: LastChange) -> str:
+    """Say how a page differs from what it was."""
+    parts = []
+    if change.line and change.replaced:
+        parts.append(f'"{change.line}" is in the place of "{change.replaced}"')
+    elif change.line:
+        parts.append(f'"{change.line}" is new')
+    elif change.replaced:
+        parts.append(f'"{change.replaced}" is gone')
+    if change.came or change.went:
+        parts.append(f"lines that came: {change.came}, that went: {change.went}")
+    if change.former_title:
+        parts.append(f'its title was "{change.former_title}"')
+    return "; ".join(parts)
 
 
 def reason_said(reason: str) -> str:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from itertools import compress
 from types import NoneType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypeAlias, get_args
 
 import numpy as np
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 DAY = 86_400  # seconds
 FIRST_SECOND, LAST_SECOND = -62_135_596_800, 253_402_300_799  # the years 1 to 9999, since 1970
+MAX_LINE_BYTES = 120  # of a line or title in what is stored of a change
 MAX_SCOPE_CHARACTERS = 512  # PostgreSQL has room for 2,704 bytes in an entry of an index
 _WHOLLY = 0.995  # containment from which on a page is wholly contained in another
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -220,6 +221,46 @@ class SplitText:
 
 
 @dataclass(frozen=True)
+class LastChange:
+    """How a page that has changed differs from what it was; lines that move are left out.
+
+    Lines and title are as `stored_line` cuts them.
+
+    Args:
+        line: the first line that is new; "" if none is.
+        replaced: the line that stood in its place; without a new line, the first one that is gone;
+            "" if there is none.
+        came: how many lines are new.
+        went: how many are gone.
+        former_title: "" if the title is the same, or there was none.
+    """
+
+    line: str = ""
+    replaced: str = ""
+    came: int = 0
+    went: int = 0
+    former_title: str = ""
+
+    @property
+    def packed(self) -> str:
+        """Change as the store has it."""
+        return f"{self.came} {self.went}\n{self.line}\n{self.replaced}\n{self.former_title}"
+
+    @classmethod
+    def unpacked(cls, packed: str) -> Self:
+        """Change of what the store has."""
+        numbers, line, replaced, former_title = packed.split("\n")
+        came, went = map(int, numbers.split())
+        return cls(line, replaced, came, went, former_title)
+
+
+def stored_line(text: str) -> str:
+    """Cut a text to what is stored of a line."""
+    line = " ".join(text.replace(LINK_MARK, "").split())
+    return line.encode("utf-8", "replace")[:MAX_LINE_BYTES].decode("utf-8", "ignore").strip()
+
+
+@dataclass(frozen=True)
 class Verdict:
     """What was decided for one page.
 
@@ -233,6 +274,8 @@ class Verdict:
         page_id: the page's row in the store, or None if it is not stored.
         reason: why it was skipped, kept or dropped: a `Reason`, or what `Page.reason` said.
         previous: resemblance to what the page was, if its text changed.
+        change: what has changed, if it is kept for that; None if only its own fields have, or its
+            text is not stored.
         distance: of the SimHashes of page and original, for methods that compare them.
         contains: URL of a stored original that is a piece of this page.
         moving_lines: lines in which the page has changed, new ones first, if all of them move from
@@ -260,6 +303,7 @@ class Verdict:
     page_id: int | None = None
     reason: Reason | None = None
     previous: float | None = None
+    change: LastChange | None = None
     distance: int | None = None
     contains: str | None = None
     compared_with: str | None = None
@@ -289,9 +333,10 @@ class StoredPage:
 
     `original` is a URL, or None for an original; `source` is the URL of the page that it is an item
     of, or None for a page. `resemblance` and `containment` are to the page that decided: the
-    original, or that of the URL `compared_with`, which has the title `compared_title`. `fields` are the names of those that differ, with
-    the reason `other_fields`. `rules` are those that decided; None if they are not known.
-    `packed_fields` are digests of all its own fields. `own_text` is what its text says with the
+    original, or that of the URL `compared_with`, whose title is `compared_title`. `fields` are the
+    names of those that differ, with the reason `other_fields`. `rules` are those that decided; None
+    if they are not known. `packed_fields` are digests of all its own fields. `change` is the last
+    one of its text or title; None if it is not known. `own_text` is what its text says with the
     reason `own_text`, as in `Verdict`, if texts were read: `Store.find` does so.
     """
 
@@ -317,6 +362,7 @@ class StoredPage:
     last_run: int | None = None
     fields: tuple[str, ...] = ()
     own_text: tuple[str, str] | None = field(default=None, compare=False)
+    change: LastChange | None = None
     rules: Rules | None = field(default=None, repr=False)
     packed_fields: bytes | None = field(default=None, repr=False)
 

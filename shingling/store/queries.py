@@ -13,9 +13,18 @@ from shingling.errors import SettingsError
 from shingling.rules.own_fields import differing
 from shingling.rules.reasons import KEEPING, Reason
 from shingling.rules.rules import Rules
-from shingling.store.model import StoredPage, StoreStatus, from_seconds
+from shingling.store.model import LastChange, StoredPage, StoreStatus, from_seconds
 from shingling.store.schema.migrate import HEAD
-from shingling.store.schema.tables import chunked, full, pages, reviews, rules, runs, url_rules
+from shingling.store.schema.tables import (
+    chunked,
+    full,
+    pages,
+    reviews,
+    rules,
+    runs,
+    texts,
+    url_rules,
+)
 from shingling.store.session import read_extractors
 
 if TYPE_CHECKING:
@@ -41,6 +50,7 @@ SHOWN = (
         _compared_original.c.fields.label("compared_original_fields"),
         _compared_original.c.site.label("compared_original_site"),
         rules.c.parameters.label("rules"),
+        texts.c.last_change,
     )
     .join_from(pages, _original, pages.c.original_id == _original.c.id, isouter=True)
     .join(_compared, pages.c.compared_id == _compared.c.id, isouter=True)
@@ -50,12 +60,13 @@ SHOWN = (
         isouter=True,
     )
     .join(rules, pages.c.rules_id == rules.c.id, isouter=True)
+    .join(texts, texts.c.page_id == pages.c.id, isouter=True)
 )
 
 _SHOWN_NAMES = [
     column.name
     for column in fields(StoredPage)
-    if column.name not in ("fields", "own_text", "rules", "packed_fields")
+    if column.name not in ("fields", "own_text", "change", "rules", "packed_fields")
 ]
 
 
@@ -82,7 +93,9 @@ def _stored_page(row: RowMapping) -> StoredPage:
             names=by.fields,
             ignored=by.ignore_fields,
         )
-    return StoredPage(**values, fields=names, rules=decided, packed_fields=row["fields"])
+    change = None if row["last_change"] is None else LastChange.unpacked(row["last_change"])
+    own = {"fields": names, "packed_fields": row["fields"]}
+    return StoredPage(**values, **own, change=change, rules=decided)
 
 
 @lru_cache(100)

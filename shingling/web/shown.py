@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from shingling.console.output import counted, cut_url
-from shingling.store.decided import reason_said, why
+from shingling.store.decided import change_said, reason_said, why
 from shingling.store.model import STATUSES
 
 if TYPE_CHECKING:
@@ -85,7 +85,17 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    for shown in (visible, visible_text, cut, web_link, measure, counted, why, reason_said):
+    for shown in (
+        visible,
+        visible_text,
+        cut,
+        web_link,
+        measure,
+        counted,
+        why,
+        reason_said,
+        change_said,
+    ):
         made.filters[shown.__name__] = shown
     made.globals.update(
         link=link,

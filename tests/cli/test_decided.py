@@ -283,7 +283,11 @@ def test_every_page_names_the_step_that_decided_it(url: str) -> None:
         decided(store, Page("https://a.example/other", other[:1000], title="Two"))
         page = stored(store, "https://a.example/other")
         assert (page.reason, deciding_step(page)) == ("other_title", Step.NEW)
-        assert "another title" in why(page)
+        assert (page.compared_with, page.compared_title) == ("https://a.example/", "One")
+        assert why(page).startswith(
+            "kept because a page of its site that is alike has another title: its title is"
+            ' "Two", that of https://a.example/ is "One": resemblance 0.6'
+        )
         decided(store, Page("https://a.example/short", "hardly any words are here", title="Three"))
         page = stored(store, "https://a.example/short")
         assert (page.reason, deciding_step(page)) == ("short", Step.ENOUGH)

@@ -104,7 +104,7 @@ def test_kept_items_and_known_duplicates_are_counted_with_what_changes_it(tmp_pa
     assert [tuple(row[f"dedup_{name}"] for name in PLAIN) for row in rows] == [
         ("new", "False", "", ""),
         ("exact", "True", "https://a.example/a", "1.0"),
-        ("new", "False", "", ""),
+        ("new", "False", "", "1.0"),
     ]
     assert "dedup" not in rows[0], "plain values take the place of the dict"
     again = crawl(tmp_path, items[:3], "DEDUP_ACTION=tag")

@@ -222,13 +222,15 @@ def _explained(
 
 
 def _print_page(page: StoredPage, options: CommandOptions, store: Store) -> None:
+    from shingling.store.decided import change_said, why
+
     split = store.split_text(page)
     measured = {"resemblance": page.resemblance, "containment": page.containment}
     columns = {**_columns(page, split), **measured, "fields": ", ".join(page.fields)}
     columns["threshold"] = columns["own_text"] = None  # as part of what decided
+    columns["compared_title"] = None
+    columns["change"] = page.change and change_said(page.change)
     if page.resemblance is not None or page.reason is not None:
-        from shingling.store.decided import why
-
         columns["decided"] = why(page)
     if page.status == "skipped":
         most = store.shares_most(page)

@@ -359,7 +359,8 @@ class _Steps:
         Args:
             pair: both.
             value: how alike they are, as `different_document_reason` takes it.
-            resemblance, containment: of both, which the most alike one is told with.
+            resemblance: of both, which is told of the most alike one.
+            containment: likewise.
         """
         reason = different_document_reason(pair, value)
         if reason is None:

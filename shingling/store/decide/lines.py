@@ -1,4 +1,4 @@
-"""Learn which lines of a site move, and find out whether a page has changed in these alone.
+"""Learn which lines of a site move, and find out in which lines a page has changed.
 
 Evidence that a line moves comes only from two fetches of one page that say the same otherwise:
 under the same URL, or under URLs that differ in nothing but tracking, session, `www.` or `https`.
@@ -9,17 +9,19 @@ rooms. That a line stands is seen between any two pages that say the same otherw
 from __future__ import annotations
 
 from collections import Counter
+from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from shingling.similarity.own_text import folded_numbers
+from shingling.similarity.own_text import excerpts, folded_numbers
+from shingling.store.model import LastChange, stored_line
 from shingling.store.moving import LineCounts, has_price
 from shingling.store.urls import without_tracking
 from shingling.text import LINK_MARK, title_key
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from shingling.store.decide.batch import Batch
     from shingling.store.decide.read import PageState
@@ -87,8 +89,8 @@ def _moving_lines(
         return ()
     site, met = templates.site(row.site), templates.met(row.site, batch.run)
     lines, former_lines = _lines(text), _lines(former_text)
-    new = {(line, True): block for line, block in lines.items() if line not in former_lines}
-    gone = {(line, False): block for line, block in former_lines.items() if line not in lines}
+    new = {(line, True): lines[line] for line in lines if line not in former_lines}
+    gone = {(line, False): former_lines[line] for line in former_lines if line not in lines}
     changed, title = new | gone, title_key(row.title or "")
     # Of a line that stays, the number alone tells whether it moves.
     kept = {block.key for block in new.values()} & {block.key for block in gone.values()}
@@ -102,6 +104,57 @@ def _moving_lines(
     site.look_up(standing.values())
     met.note(counted, [line for line, key in standing.items() if site.is_template(key)], title)
     return tuple(block.line for block in changed.values()) if is_moving else ()
+
+
+def last_change(page: PageState, batch: Batch) -> LastChange | None:
+    """How a page differs from what it was; None if only its own fields or moving lines do."""
+    row, former, templates = page.row, page.former, batch.templates
+    text = batch.texts.of(row)
+    former_text = None if former is None else batch.texts.of(former)
+    new, gone, shown = dict[int, _Block](), dict[int, _Block](), ("", "")
+    if templates is not None and text is not None and former_text is not None:
+        site = templates.site(row.site)
+        lines, former_lines = _lines(text), _lines(former_text)
+        new, gone = (
+            {
+                line: block
+                for line, block in some.items()
+                if line not in others and not _keeps_moving(block, site)
+            }
+            for some, others in ((lines, former_lines), (former_lines, lines))
+        )
+        if new:
+            first = min(new, key=lambda line: new[line].line.endswith(LINK_MARK))
+            shown = excerpts(new[first].line, _replaced_by(first, lines, former_lines, gone))
+        elif gone:
+            shown = excerpts("", next(iter(gone.values())).line)
+    line, replaced, title = map(stored_line, (*shown, page.former_title or ""))
+    change = LastChange(line, replaced, len(new), len(gone), title)
+    return None if change == LastChange() else change
+
+
+def _replaced_by(
+    line: int,
+    lines: Mapping[int, _Block],
+    former_lines: Mapping[int, _Block],
+    gone: Mapping[int, _Block],
+) -> str:
+    """Line that stood in the place of a new one: with the same words, or behind the same line.
+
+    Args:
+        line: hash of the new one.
+        lines: of the text, by their hashes.
+        former_lines: of the text before.
+        gone: those of them that are gone.
+    """
+    for block in gone.values():
+        if block.key == lines[line].key:
+            return block.line
+    before = [*takewhile(lambda other: other != line, lines)]
+    last = next((other for other in reversed(before) if other in former_lines), None)
+    former = [*former_lines]
+    behind = former[0 if last is None else former.index(last) + 1 :]
+    return gone[behind[0]].line if behind and behind[0] in gone else ""
 
 
 class _Block(NamedTuple):

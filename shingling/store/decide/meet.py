@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from shingling.rules.reasons import Reason
@@ -49,7 +50,13 @@ def meet(page: Page, signature: Signature | None, batch: Batch) -> Verdict:
         learn_lines(state, copies, batch)
     decision = decide(state, batch.texts, batch.rules)
     _finish(state, decision, batch)
-    return verdict_on(state, decision, batch)
+    verdict = verdict_on(state, decision, batch)
+    if verdict.status == "unchanged" or verdict.is_duplicate or state.is_new:
+        return verdict
+    from shingling.store.decide.lines import last_change
+
+    change = batch.texts.changes[state.row.id] = last_change(state, batch)
+    return replace(verdict, change=change)
 
 
 def decide_again(row: Row, now: int, batch: Batch) -> Decision:

@@ -79,6 +79,7 @@ class PageState:
             `shingling.store.decide.lines`); otherwise none.
         had_come_out: the run that its item had come out of, as it was; None: it had not.
         is_renamed: whether its item has another title, with the text that it had.
+        former_title: before it was met; None if it has the same, or had none.
         members: its duplicates.
         excluded: ids of originals whose groups hold a page that is different by a review.
         reviewed: originals that a review puts it with, oldest first.
@@ -100,6 +101,7 @@ class PageState:
     moving_lines: Sequence[str] = ()
     had_come_out: int | None = None
     is_renamed: bool = False
+    former_title: str | None = None
     members: Sequence[Row] = ()
     excluded: Collection[int] = ()
     reviewed: Sequence[Row] = ()
@@ -135,6 +137,8 @@ def read_page(page: Page, signature: Signature, batch: Batch) -> PageState:
     original = batch.pages.original(row)
     state = PageState(row, None, fetched_at(page), original)
     state.had_come_out = row.came_out
+    if title_key(page.title or "") != title_key(row.title or ""):
+        state.former_title = row.title
     state.changed_fields = row.changed_fields(page, batch.rules)
     if is_unchanged and state.changed_fields:
         state.is_renamed = title_key(page.title or "") != title_key(row.title or "")

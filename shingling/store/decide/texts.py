@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from shingling.arrays import Fingerprints
     from shingling.sketch import Scheme
+    from shingling.store.model import LastChange
     from shingling.store.schema.rows import Row
     from shingling.store.templates import Templates
 
@@ -42,6 +43,7 @@ class Texts:
         templates: of the sites; None if no texts are kept.
         is_split: whether texts are compared without their site's template.
         new: texts to be written, and keys of the bodies that they were extracted from, by page.
+        changes: last changes of pages, which are written with their texts.
     """
 
     connection: Connection
@@ -49,6 +51,7 @@ class Texts:
     templates: Templates | None
     is_split: bool
     new: dict[int, tuple[PreparedText | None, bytes | None]] = field(default_factory=dict)
+    changes: dict[int, LastChange | None] = field(default_factory=dict)
     _kept: dict[int, PreparedText | None] = field(default_factory=dict)  # in the database, or not
     _samples: dict[tuple[str, str], list[int]] = field(default_factory=dict)
     # By page; with the text, and with the number of its site's template, that they are of.

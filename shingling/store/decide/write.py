@@ -71,7 +71,7 @@ def _write_index(batch: Batch, rows: Iterable[tuple[Row, bool]]) -> None:
 
 
 def _write_texts(connection: Connection, changed: Texts, known: set[int]) -> None:
-    """Write new texts, in place of those of pages that are known."""
+    """Write new texts, in place of those of pages that are known, and what has changed."""
     _delete_texts(connection, [page_id for page_id in changed.new if page_id in known])
     kept = [
         (page_id, main_text.packed, body_key)
@@ -80,6 +80,12 @@ def _write_texts(connection: Connection, changed: Texts, known: set[int]) -> Non
     ]
     insert_rows(connection, texts, ("page_id", "zlib", "body_key"), kept)
     changed.new.clear()
+    changes = [
+        (None if change is None else change.packed, page_id)
+        for page_id, change in changed.changes.items()
+    ]
+    execute_each(connection, "UPDATE texts SET last_change = ? WHERE page_id = ?", changes)
+    changed.changes.clear()
 
 
 def _delete_texts(connection: Connection, ids: Iterable[int]) -> None:

@@ -191,6 +191,7 @@ texts = Table(
     Column("page_id", ROW_ID, ForeignKey("pages.id"), primary_key=True, autoincrement=False),
     Column("zlib", LargeBinary, nullable=False),  # UTF-8
     Column("body_key", LargeBinary(16)),  # hash of the body that it was read from
+    Column("last_change", Text),  # of the page: see `shingling.store.model.LastChange`
 )
 _partial_index("texts_body_key", texts.c.body_key, where="body_key IS NOT NULL")
 
