@@ -24,7 +24,7 @@ class CommandOptions(Namespace):
     settings: DedupSettings
     store: str | None
     json: bool
-    csv = False
+    csv = jsonl = False
     limit: Any = None
 
 

@@ -54,17 +54,18 @@ def confirmed(options: CommandOptions, question: str) -> bool:
         raise
 
 
-def print_json(value: Any) -> int:
+def print_json(value: Any, *, indent: int | None = 2) -> int:
     """Print JSON.
 
     Args:
         value: what `json_value` takes, such as objects with an `as_dict`.
+        indent: spaces of each level; None prints one line.
 
     Returns:
         The exit status for what was found.
     """
     is_unicode = (sys.stdout.encoding or "utf-8").lower().startswith("utf")
-    print(json_text(json_value(value), ascii_only=not is_unicode, indent=2))
+    print(json_text(json_value(value), ascii_only=not is_unicode, indent=indent))
     return FOUND
 
 
@@ -235,6 +236,9 @@ def print_found(
     shown = items[: options.limit]
     if options.json:
         print_json([*map(as_json, shown)])
+    elif options.jsonl:
+        for item in shown:
+            print_json(as_json(item), indent=None)
     elif options.csv:
         print(csv_text(map(as_json, shown)), end="")
     elif shown:
@@ -254,7 +258,7 @@ def print_left_out(number: int, about: str = "", *, error: bool = False) -> None
 def print_more(items: Sequence[object], options: CommandOptions) -> None:
     """Say that there is more than `--limit` shows, if there is."""
     if options.limit is not None and len(items) > options.limit:
-        is_data = options.json or options.csv
+        is_data = options.json or options.csv or options.jsonl
         print_lines(f"… and more: --limit is {options.limit:,}", error=is_data)
 
 

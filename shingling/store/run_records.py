@@ -50,24 +50,34 @@ class RunRecord:
     state: str
 
     @property
-    def items(self) -> dict[str, int]:
-        """What became of the items: those that went on, and were dropped.
+    def items(self) -> dict[str, int | None]:
+        """How many items there were, and came out of all pipelines; and what became of them here.
 
-        Of a run that has counted pages alone, what became of these.
+        They are `kept`, or dropped as `unchanged` or `repeated`, or dropped or tagged as
+        `duplicates`: these four add up to all `items`. Of a run that has counted pages alone, such
+        as an import, what became of these; how many `came_out` is not known then.
         """
         counts = Counter(self.counts)
-        items, copies = counts["items"], counts["duplicate_items"]
-        if not items:
+        items, came_out, duplicates = counts["items"], counts["came_out"], counts["duplicate_items"]
+        is_crawl = items > 0
+        if not is_crawl:
             items = sum(map(counts.__getitem__, STATUSES))
-            copies = counts["near"] + counts["exact"] - counts["kept_copies"]
+            duplicates = counts["near"] + counts["exact"] - counts["kept_copies"]
         unchanged, repeated = counts["dropped_unchanged"], counts["dropped_repeated"]
-        kept = items - copies - unchanged - repeated
-        return {"kept": kept, "unchanged": unchanged, "repeated": repeated, "duplicates": copies}
+        return {
+            "items": items,
+            "came_out": came_out if is_crawl else None,
+            "kept": items - duplicates - unchanged - repeated,
+            "unchanged": unchanged,
+            "repeated": repeated,
+            "duplicates": duplicates,
+        }
 
     def as_dict(self) -> dict[str, Any]:
-        """Run with times in ISO 8601."""
+        """Run with times in ISO 8601, and what became of its items."""
         finished = None if self.finished is None else self.finished.isoformat()
-        return {**asdict(self), "started": self.started.isoformat(), "finished": finished}
+        times = {"started": self.started.isoformat(), "finished": finished}
+        return {**asdict(self), **times, "items": self.items}
 
 
 def list_runs(

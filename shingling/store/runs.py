@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+NO_CRAWLS = ("import", "bulk")
+"""In the place of the spider: commands whose runs are no crawls."""
+
 _ACTIVE_SECONDS = 600  # since a run has begun, or has written something
 _TOKEN = uuid.uuid4().hex  # of this process: its number may have been another one's
 

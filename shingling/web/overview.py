@@ -161,11 +161,14 @@ def _days(first: int, number: int) -> str:
 
 def _by_run(runs: Sequence[RunRecord]) -> BarChart:
     """Draw what the last runs have counted, the first one left."""
+    series = "kept", "unchanged", "repeated", "duplicates"
     rows = [
-        (f"{run.id} {run.spider}, {run.started:%Y-%m-%d %H:%M}", (*run.items.values(),))
+        (
+            f"{run.id} {run.spider}, {run.started:%Y-%m-%d %H:%M}",
+            tuple(run.items[name] or 0 for name in series),
+        )
         for run in reversed(runs)
     ]
-    series = "kept", "unchanged", "repeated", "duplicates"
     return BarChart("Duplicates by crawl", "Run", series, rows)
 
 

@@ -142,7 +142,7 @@ def show_run(session: Session, query: Fields) -> Values:
         if not runs:
             raise RequestError(f"there is no run {number}", 404)
         return {
-            "run": runs[0],
+            "run": runs[0].as_dict(),
             "pages": verdict_counts(connection, [number])[number],
             "before": previous_run(connection, number),
         }

@@ -84,6 +84,30 @@ def test_show_lists_the_lines_of_a_site_that_move(dedup: Any, url: str) -> None:
         assert "name a URL, or a site by --site" in dedup("show", *both).err
 
 
+def test_the_last_crawl_is_one_that_has_finished_and_no_import(dedup: Any, url: str) -> None:
+    listed = ("list", "--run", "last", "--change", "went", "--jsonl")
+    gone = dedup(*listed)
+    assert (gone.code, gone.out, gone.err) == (1, "", "")
+    with Store.open(url) as store:
+        for spider, outcome in (("news", "finished"), ("news", "shutdown"), ("import", "finished")):
+            run = store.start_run(spider)
+            store.check([Page("https://b.example/4", article(2))], run=run)
+            store.finish_run(run, outcome)
+    lines = dedup(*listed).out.splitlines()
+    assert [json.loads(line)["url"] for line in lines] == [
+        "https://b.example/3", "https://www.b.example/2", "https://a.example/1",
+    ]  # fmt: skip
+    assert dedup("list", "--run", "2", "--change", "went", "--jsonl").out.splitlines() == lines
+    assert "takes a whole number" in dedup("list", "--run", "lats").err
+
+
+def test_without_a_crawl_that_has_finished_there_is_no_last_one(dedup: Any, tmp_path: Path) -> None:
+    empty = f"sqlite:///{tmp_path}/empty.db"
+    Store.open(empty).close()
+    refusal = dedup("list", "--run", "last", "--store", empty).refusal()
+    assert "is a crawl that has finished" in refusal
+
+
 def test_pages_are_listed_by_title_run_and_change_and_as_csv(dedup: Any, url: str) -> None:
     with Store.open(url) as store:
         run = store.start_run("news")

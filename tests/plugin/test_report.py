@@ -9,11 +9,17 @@ from typing import TYPE_CHECKING, Any
 from shingling import Store
 from shingling.store.session import Session
 from shingling.web.overview import count_all
+from shingling.web.pages import show_run
+from shingling.web.report import report_page
+from tests.support.commands import dedup_command
 from tests.support.crawls import Crawl, Project
 from tests.support.pages import article
+from tests.support.stores import rows_of
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import pytest
 
 SPIDER = """
 import json
@@ -114,37 +120,66 @@ def test_kept_items_and_known_duplicates_are_counted_with_what_changes_it(tmp_pa
     assert lines(one, "Dedup: 1 item: 0 dropped, 0 new, ")
 
 
-def test_what_became_of_the_items_adds_up_wherever_it_is_shown(tmp_path: Path) -> None:
-    def item(path: str, number: int, **fields: Any) -> dict[str, Any]:
-        return {"url": f"https://a.example/{path}", "text": article(number), **fields}
+def test_what_became_of_the_items_is_the_same_wherever_it_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Five runs of three sites: each figure beside SQL on the verdicts, and the feed."""
 
-    copies = [item("1", 1), item("copy", 1), item("red", 1, price=5), item("2", 2)]
+    def item(path: str, number: int, site: str = "a", **fields: Any) -> dict[str, Any]:
+        return {"url": f"https://{site}.example/{path}", "text": article(number), **fields}
+
+    copies = [item("1", 1), item("copy", 1), item("red", 1, price=5), item("2", 2, "b")]
     unknown = {"url": "https://a.example/empty", "text": ""}
+    new = ("DEDUP_DROP_UNCHANGED=True",)
     days = (
         ([*copies, item("1", 1), unknown], ()),
-        ([*copies, item("3", 3)], ("DEDUP_DROP_UNCHANGED=True",)),
+        ([*copies, item("3", 3), item("syndicated", 3, "c")], new),
         ([*copies, item("4", 3)], ("DEDUP_ACTION=tag",)),
+        ([item("1", 11), item("copy", 1), item("2", 2, "c"), item("3", 3, "b")], new),
+        ([*copies, item("2", 2, "c"), unknown, item("5", 5), item("5", 5)], new),
     )
-    drawn, came = [], []
+    url, shown = f"sqlite:///{tmp_path}/dedup.db", []
     for items, settings in days:
         done = crawl(tmp_path, items, *settings)
-        came.append(len(done.items))
-        plural = "" if came[-1] == 1 else "s"
-        assert lines(done, f"Dedup: {came[-1]} item{plural} came out")
-        with Session.open(f"sqlite:///{tmp_path}/dedup.db") as session:
-            [run] = Store(session).runs(1)
-            chart = count_all(session)["charts"][1]
-        assert run.counts["items"] == len(items)
-        assert run.counts["came_out"] == came[-1]
-        others = (run.counts.get(f"dropped_{one}", 0) for one in ("repeated", "unchanged"))
-        dropped = len(items) - came[-1]
-        tagged = sum(one.get("dedup", {}).get("duplicate", False) for one in done.items)
-        assert run.counts["duplicate_items"] + sum(others) == dropped + tagged
-        drawn.append(dict(zip(chart.series, chart.rows[-1][1], strict=True)))
-        assert sum(drawn[-1].values()) == len(items)
-    assert came == [4, 1, 5]
-    assert drawn == [
-        {"kept": 4, "unchanged": 0, "repeated": 1, "duplicates": 1},
-        {"kept": 1, "unchanged": 3, "repeated": 0, "duplicates": 1},
-        {"kept": 3, "unchanged": 0, "repeated": 0, "duplicates": 2},
-    ]
+        came_out = len(done.items)
+        assert lines(done, f"Dedup: {came_out} item{'' if came_out == 1 else 's'} came out")
+        assert lines(done, f"Dedup: {len(items)} items: ")
+        with Store.open(url) as store:
+            [run] = store.runs(1)
+        of_run = f"SELECT page_id FROM verdicts WHERE run_id = {run.id} AND original_id IS"
+        followed = rows_of(tmp_path / "dedup.db", f"{of_run} NOT NULL")
+        is_kept = "verdict <> 'unchanged' OR reason = 'original_missing'"
+        dropped = rows_of(tmp_path / "dedup.db", f"{of_run} NULL AND ({is_kept}) IS NOT TRUE")
+        # An item that repeats one of this crawl is the second one of its URL.
+        repeated = len(items) - len({one["url"] for one in items})
+        unchanged = len(dropped) if settings == new else 0
+        expected = {
+            "items": len(items),
+            "came_out": came_out,
+            "kept": len(items) - len(followed) - repeated - unchanged,
+            "unchanged": unchanged,
+            "repeated": repeated,
+            "duplicates": len(followed),
+        }
+        assert run.items == expected
+        if "DEDUP_ACTION=tag" not in settings:
+            assert expected["kept"] == came_out
+        shown.append([f"{number}" for number in expected.values()])
+    printed = dedup_command(monkeypatch, "status", "--store", url).out.splitlines()
+    told = [line.split()[-6:] for line in printed[-5:]]
+    assert told == shown[::-1]
+    with Session.open(url) as session:
+        overview = count_all(session)
+        chart = overview["charts"][1]
+        assert [row["items"] for row in overview["runs"]] == [
+            dict(zip(row["items"], map(int, numbers), strict=True))
+            for row, numbers in zip(overview["runs"], shown[::-1], strict=True)
+        ]
+        pages = [show_run(session, {"id": f"{number}"}) for number in range(1, 6)]
+        written = report_page(session)
+    assert [[f"{number}" for number in page["run"]["items"].values()] for page in pages] == shown
+    assert [[f"{bar}" for bar in bars] for _, bars in chart.rows] == [one[2:] for one in shown]
+    cells = [" ".join(f'<td class="number">{number}</td>' for number in one) for one in shown]
+    table = written.replace("</td><td", "</td> <td")
+    assert all(row in table for row in cells)
+    assert [one[1] for one in shown] == ["4", "1", "5", "1", "4"]

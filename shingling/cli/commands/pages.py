@@ -34,6 +34,7 @@ from shingling.console.output import (
     print_table,
 )
 from shingling.console.subcommand import HelpGroup, Subcommand
+from shingling.errors import StoreError
 from shingling.rules.reasons import Reason
 
 if TYPE_CHECKING:
@@ -46,7 +47,8 @@ if TYPE_CHECKING:
     from shingling.store.run_records import RunRecord
     from shingling.store.store import Store
 
-_RUNS_SHOWN = 5
+_RUNS_SHOWN, _RUNS_LOOKED_AT = 5, 1000
+_LAST = "last"
 _SAID = ("run", "spider", "started", "verdict", "reason", "resemblance", "original")
 
 
@@ -91,19 +93,16 @@ def _print_status(status: StoreStatus) -> None:
 
 
 def _print_runs(runs: list[RunRecord]) -> None:
-    from shingling.store.model import STATUSES
-
+    counts = [name.replace("_", " ") for name in runs[0].items]
     print_table(
-        ["run", "spider", "started", "outcome", "verdicts"],
+        ["run", "spider", "started", "outcome", *counts],
         [
             (
                 str(run.id),
                 run.spider,
                 f"{run.started:%Y-%m-%d %H:%M:%S}",
                 run.state,
-                ", ".join(
-                    f"{run.counts[status]} {status}" for status in STATUSES if status in run.counts
-                ),
+                *("" if number is None else f"{number:,}" for number in run.items.values()),
             )
             for run in runs
         ],
@@ -127,11 +126,13 @@ def _upgrade(options: CommandOptions) -> int:
 
 
 def _list(options: CommandOptions) -> int:
-    is_data = options.json or options.csv
+    is_data = options.json or options.csv or options.jsonl
     options.limit = options.limit or (MAX_WHOLE_NUMBER if is_data else DEFAULT_LIMIT)
     if options.change is not None and options.run is None:
         raise UsageError("--change is of a run: name it by --run")
     with open_store(options) as store:
+        if options.run == _LAST:
+            options.run = _last_crawl(store)
         pages = list(
             store.pages(
                 status=options.status,
@@ -146,6 +147,20 @@ def _list(options: CommandOptions) -> int:
             )
         )
     return print_found(pages, options, print_pages, "no such pages are stored")
+
+
+def _last_crawl(store: Store) -> int:
+    """Find the last crawl that has finished: one that was cut off has not met all pages."""
+    from shingling.store.runs import NO_CRAWLS
+
+    for run in store.runs(_RUNS_LOOKED_AT):
+        if run.outcome == "finished" and run.spider not in NO_CRAWLS:
+            return run.id
+    raise StoreError(f"none of the last {_RUNS_LOOKED_AT} runs is a crawl that has finished")
+
+
+def _run_number(value: str) -> Any:
+    return value if value == _LAST else whole_number(1)(value)
 
 
 def _show(options: CommandOptions) -> int:
@@ -329,7 +344,12 @@ COMMANDS = (
                 help="why pages stand so, such as own_text; with --run, of its verdicts",
             ),
             option("--title", metavar="WORDS", type=text, help="words in their titles"),
-            option("--run", type=whole_number(1), help="pages that this run has met"),
+            option(
+                "--run",
+                metavar="RUN",
+                type=_run_number,
+                help="pages that this run has met; last: the last crawl that has finished",
+            ),
             option(
                 "--change",
                 choices=["came", "went", "moved", "skipped"],
@@ -344,7 +364,8 @@ COMMANDS = (
             ),
             option("--until", metavar="TIME", type=time, help="last seen before"),
             CSV,
-            limit("pages; all with --json and --csv", default=None),
+            flag("--jsonl", "print JSON lines"),
+            limit("pages; all with --json, --csv and --jsonl", default=None),
         ),
         run=_list,
     ),

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import textwrap
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -27,7 +28,6 @@ from tests.support.serving import serving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 
 YIELDS_ITS_PAGE = """
@@ -132,6 +132,32 @@ def test_the_recipe_of_an_incremental_crawl_brings_what_is_new_or_has_changed(
         pages.update({path: html_of(article(int(path[1:])), "New") for path in fresh})
         assert brought("second.jsonl") == sorted([*prices, *texts, *fresh])
         assert brought("third.jsonl") == []
+
+
+def test_the_script_that_keeps_an_index_up_to_date_has_what_the_site_has(tmp_path: Path) -> None:
+    pages = {f"/{number}": html_of(article(number), f"Story {number}") for number in range(6)}
+
+    def indexed() -> dict[str, str]:
+        pages["/"] = "".join(f"<a href={path}>Story</a> " for path in sorted(pages))
+        found = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        environment = {**os.environ, "PATH": found}
+        command = [sys.executable, "sync_index.py"]
+        subprocess.run(command, cwd=tmp_path, env=environment, check=True)
+        index = json.loads((tmp_path / "index.json").read_text())
+        return {
+            urlsplit(url).path: text for url, text in index.items() if urlsplit(url).path != "/"
+        }
+
+    with serving(pages) as server:
+        for name, mark in (("only_news.py", "class OnlyNews"), ("sync_index.py", "INDEX = ")):
+            recipe = example("howto/recrawl.md", mark).replace("https://example.com/", server.url)
+            (tmp_path / name).write_text(recipe.replace("example.com", "127.0.0.1"))
+        assert indexed().keys() == {f"/{number}" for number in range(6)}
+        gone, pages["/1"] = pages.pop("/0"), html_of(article(2), "Story 2")
+        changed = indexed()
+        assert changed.keys() == {f"/{number}" for number in range(2, 6)}, "/1 copies /2 now"
+        pages["/0"], pages["/1"] = gone, html_of(article(7), "Story 7")
+        assert indexed().keys() == {f"/{number}" for number in range(6)}, "both come out again"
 
 
 def test_the_extractor_of_a_user_decides_what_is_compared(shop: Shop) -> None:
