@@ -125,7 +125,7 @@ def choose_document(
         chosen = _of_response(own, item, source, response, urls_before)
     if isinstance(chosen, Reason) or chosen.kind is Kind.LIST:
         return chosen
-    others = {*settings.read_fields, settings.result_field}
+    others = {*settings.taken_fields}
     title = settings.title_field, adapter.get(settings.title_field)
     if own.title is None:  # what cannot be read as a title is data
         others.discard(settings.title_field)
