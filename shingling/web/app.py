@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -90,6 +89,7 @@ class Application:
         self._templates.globals.update(
             MAX_ROWS=MAX_ROWS,
             form_token=access.form_token,
+            root=access.root,
             read_only=stores.read_only,
             store_name=stores.name,
             version=version,
@@ -288,7 +288,4 @@ class Application:
     def _page(self, name: str, query: Fields, values: Values, *, status: int = 200) -> Response:
         shown = {"decided": None, "here": f"/{name}", "query": query, **values}
         page = self._templates.get_template(f"{name}.html").render(shown)
-        if root := self._access.root:
-            # What pages say has no such quote: it is escaped.
-            page = re.sub('(href|src|action)="/', rf'\1="{root}/', page)
         return HTMLResponse(page, status_code=status)
