@@ -40,7 +40,7 @@ _MAX_LINES = 5  # that move, in one line of the log
 _TAKING_PLACES = (Reason.ORIGINAL_MISSING, Reason.PREFERRED_SITE)
 
 
-class Line(NamedTuple):
+class EndLine(NamedTuple):
     """A line of the log's end.
 
     Args:
@@ -61,54 +61,54 @@ class Line(NamedTuple):
 
 _IGNORE = "If {field} says nothing: DEDUP_IGNORE_FIELDS = {ignored}"
 LINES = (
-    Line(
+    EndLine(
         Reason.OTHER_FIELDS,
         "Dedup: {number} near-duplicate{s} kept because the fields differ: {fields}",
         _IGNORE,
     ),
-    Line(
+    EndLine(
         Reason.OWN_TEXT,
         "Dedup: {number} near-duplicate{s} kept because the text says something of its own, such"
         " as {examples}",
         'To let such pages go: DEDUP_OWN_TEXT = "ignore"',
     ),
-    Line(
+    EndLine(
         Reason.OTHER_TITLE,
         "Dedup: {number} near-duplicate{s} kept because the titles tell other pages",
         "If the title of the page is in another field, such as headline: DEDUP_TITLE_FIELD ="
         ' "headline"',
     ),
-    Line(
+    EndLine(
         "series",
         "Dedup: {number} items dropped as near-duplicates of {examples}",
         'If they are a series and no copies: DEDUP_OWN_TEXT = "strict"',
         least=5,
     ),
-    Line("fields changed", "Dedup: items have changed in their fields alone: {fields}", _IGNORE),
-    Line(
+    EndLine("fields changed", "Dedup: items have changed in their fields alone: {fields}", _IGNORE),
+    EndLine(
         "lines moved, changed",
         "Dedup: {number} page{s} came out again, although only lines have changed that move from"
         " crawl to crawl: {examples}",
         'If such lines say nothing: DEDUP_MOVING_LINES = "ignore"',
     ),
-    Line(
+    EndLine(
         "lines moved, unchanged",
         "Dedup: {number} page{s} did not count as changed, because only lines have changed that"
         " move from crawl to crawl: {examples}",
         'If such a line is what a page is about: DEDUP_MOVING_LINES = "count"',
     ),
-    Line(
+    EndLine(
         "fields across sites",
         "Dedup: items were dropped as duplicates of items on other sites, although these fields"
         " differ: {fields}",
         "To keep items that differ in {field}: DEDUP_FIELDS = {named}",
     ),
-    Line(
+    EndLine(
         Reason.ORIGINAL_MISSING,
         "Dedup: {number} known duplicate{s} kept because the original was not seen in this crawl or"
         " the last one",
     ),
-    Line(
+    EndLine(
         "many dropped",
         "Dedup dropped {number} {examples}",
         'If some of them are no copies, keep them with DEDUP_ACTION = "tag", or name the fields'
@@ -438,7 +438,7 @@ class Report:
         named = {name.partition("_")[::2]: number for name, number in self.counts.items()}
         return Counter({reason: number for (kind, reason), number in named.items() if kind == what})
 
-    def _filled(self, line: Line, told: Told) -> str:
+    def _filled(self, line: EndLine, told: Told) -> str:
         """Fill in a line of the log's end."""
         fields = self._settings.nameable(name for name, _ in told.fields.most_common())
         may_advise = line.setting and (fields or "{field}" not in line.setting)

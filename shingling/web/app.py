@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from shingling.web.guard import Access
     from shingling.web.lists import GroupFilter
     from shingling.web.requests import Fields, Values
-    from shingling.web.reviewing import Decision
+    from shingling.web.reviewing import ReviewDecision
     from shingling.web.store_threads import StoreThreads
 
 _DECIDED = "_decided"  # end of the name of a cookie
@@ -255,7 +255,7 @@ class Application:
         return RedirectResponse(f"/{page.name}", status_code=303)
 
     async def _decide(
-        self, request: Request, *, action: Callable[[Session, Fields], Decision]
+        self, request: Request, *, action: Callable[[Session, Fields], ReviewDecision]
     ) -> Response:
         """Decide, and send the browser on to a page that tells what was decided."""
         form = await self._form(request)
