@@ -51,7 +51,7 @@ _KNOWN = text(
 )
 
 
-class Fields(NamedTuple):
+class FeedFields(NamedTuple):
     """The names of an item's fields.
 
     Args:
@@ -187,7 +187,7 @@ def _keep_what_was_known(
 def decide_feed(
     url: str,
     settings: DedupSettings,
-    fields: Fields,
+    fields: FeedFields,
     lines: Iterable[Line],
     *,
     spider: str | None,
@@ -312,7 +312,7 @@ async def _extract(pool: ExtractionPool, items: list[tuple[Page, Fetched]]) -> l
 
 
 def _items(
-    lines: Iterable[Line], fields: Fields, scope_of: Callable[[str], str], imported: Imported
+    lines: Iterable[Line], fields: FeedFields, scope_of: Callable[[str], str], imported: Imported
 ) -> Iterator[tuple[Page, Fetched]]:
     """Yield the pages of items, each with what its text is to be extracted from."""
     for line in lines:
@@ -325,7 +325,7 @@ def _items(
 
 
 def _item(
-    values: dict[str, Any], fields: Fields, scope_of: Callable[[str], str]
+    values: dict[str, Any], fields: FeedFields, scope_of: Callable[[str], str]
 ) -> tuple[Page, Fetched]:
     url = values.get(fields.url)
     if not isinstance(url, str) or not url.strip():

@@ -38,7 +38,7 @@ _PUT_NEWER = text(
 )
 
 
-class Answer(NamedTuple):
+class ReviewAnswer(NamedTuple):
     """Review of two URLs that is to be written; None deletes one."""
 
     a: str
@@ -60,7 +60,7 @@ class Reviewed(NamedTuple):
 
 def review_pairs(
     session: Session,
-    answers: Sequence[Answer],
+    answers: Sequence[ReviewAnswer],
     rules: Rules,
     require: Callable[[list[Review | None]], None] = lambda _: None,
 ) -> Reviewed:
@@ -77,7 +77,7 @@ def review_pairs(
         StoreError: the URLs of a pair are one and the same.
     """
     cleaned = [
-        Answer(safe_url(a), safe_url(b), same, None if note is None else clean(note))
+        ReviewAnswer(safe_url(a), safe_url(b), same, None if note is None else clean(note))
         for a, b, same, note in answers
     ]
     pairs = [(answer.a, answer.b) for answer in cleaned]
@@ -185,7 +185,7 @@ def merge_reviews(connection: Connection, records: Iterable[Record]) -> list[dic
     for record in records:
         fields = record.fields
         try:
-            answer = Answer(fields["a"], fields["b"], fields["same"], fields.get("note"))
+            answer = ReviewAnswer(fields["a"], fields["b"], fields["same"], fields.get("note"))
             row = _review_row(answer, fields["created"])
         except StoreError as error:
             raise record.error(str(error)) from None
@@ -194,7 +194,7 @@ def merge_reviews(connection: Connection, records: Iterable[Record]) -> list[dic
     return stored
 
 
-def _review_row(answer: Answer, created: int) -> dict[str, Any]:
+def _review_row(answer: ReviewAnswer, created: int) -> dict[str, Any]:
     """Row of a review.
 
     Raises:

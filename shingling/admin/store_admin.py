@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from shingling.admin.check import Findings, check_store
 from shingling.admin.rebuild import rebuild_index, redecide
-from shingling.admin.reviews import Answer, find_reviews, review_pairs
+from shingling.admin.reviews import ReviewAnswer, find_reviews, review_pairs
 from shingling.console.files import written_whole
 from shingling.store.forgetting import Chosen, forget, note_gone
 from shingling.store.urls import pasted_site
@@ -104,7 +104,7 @@ class StoreAdmin:
         Returns:
             Whether there was a review of them before.
         """
-        answer = Answer(a, b, same, note)
+        answer = ReviewAnswer(a, b, same, note)
         done = review_pairs(self._session, [answer], rules or self._session.fitting_rules)
         return done.before[0] is not None
 

@@ -112,7 +112,7 @@ def _decide_in_order(
     if METHODS[options.rules.method].keys is not None:
         with_keys = np.flatnonzero(compared).astype(np.uint32)
         simhashes = signed.column("simhash")[order]
-        comparison = _Comparison(
+        comparison = _PairFinder(
             signed, order, options, match_rule, with_keys, long_enough, simhashes, report
         )
         queries = long_enough & (places >= len(known))
@@ -172,7 +172,7 @@ def _repeated(sorted_keys: Hashes) -> Flags:
 
 
 @dataclass
-class _Comparison:
+class _PairFinder:
     """Finds pairs of rows that share keys, and compares their texts.
 
     Args:

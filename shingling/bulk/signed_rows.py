@@ -279,9 +279,9 @@ class SignedRows:
             picked[part] = file[rows[part]]
         return picked
 
-    def lines(self, records: Records | bytes) -> Iterator[bytes]:
+    def lines(self, records: Records) -> Iterator[bytes]:
         """Yield the rows of records as lines of JSON."""
-        for _, _, _, _, source, _, offset, length, *_ in _PACKED_ROW.iter_unpack(bytes(records)):
+        for source, offset, length in records[["source", "offset", "length"]].tolist():
             file = self._sources[source].file
             if file is None or offset & IN_LINES:
                 yield self._read("lines", offset & ~IN_LINES, length)
@@ -295,13 +295,13 @@ class SignedRows:
             BulkError: the file has changed since.
         """
         size = ROW_RECORD.itemsize
-        record = self._read("rows", row * size, size)
+        record = np.frombuffer(self._read("rows", row * size, size), ROW_RECORD)
         [line] = self.lines(record)
         values = json_object(line)
         text = self.text_of(row, values) if isinstance(values, dict) else None
         if text is not None:
             return text
-        name, number = self.position(np.frombuffer(record, ROW_RECORD)[0])
+        name, number = self.position(record[0])
         raise BulkError(f"{name}, line {number:,}: the file has changed since it was signed")
 
     def text_of(self, row: int, values: dict[str, Any]) -> str | None:

@@ -24,7 +24,7 @@ from shingling.console.output import (
 )
 from shingling.errors import ShinglingError, message_line, printable
 from shingling.rules import MAX_FILE_BYTES, MEASURES, UNIQUE_FROM, UNIQUENESS
-from shingling.similarity.collection import Collection, Document
+from shingling.similarity.collection import Collection, MeasuredDocument
 from shingling.similarity.cosines import DocumentFrequencies
 from shingling.sketch.idf import Idf
 
@@ -104,13 +104,15 @@ def frequencies_of(
 
 def _documents(
     files: Sequence[str], scheme: Scheme, weighting: Weighting, field: str | None
-) -> list[Document]:
+) -> list[MeasuredDocument]:
     """Documents of files, in their order."""
-    documents: list[Document] = []
+    documents: list[MeasuredDocument] = []
     words = 0
     fields: set[str] = set()
     for file_text in _texts(files, field):
-        documents.append(Document.of_text(file_text.name, file_text.text, scheme, weighting))
+        documents.append(
+            MeasuredDocument.of_text(file_text.name, file_text.text, scheme, weighting)
+        )
         words += documents[-1].words
         if file_text.field:
             fields.add(file_text.field)

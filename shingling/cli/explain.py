@@ -17,7 +17,7 @@ from shingling.text import plain_line
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from shingling.similarity.diff import Change
+    from shingling.similarity.diff import DiffStretch
     from shingling.similarity.measures import Overlap
     from shingling.sketch import Scheme
     from shingling.store.decided import PairDecision
@@ -107,7 +107,7 @@ def _said(both: Overlap | None) -> str:
     return f"resemblance {both.resemblance:.3f}, containment {both.containment:.3f}"
 
 
-def print_diff(changes: Sequence[Change]) -> None:
+def print_diff(changes: Sequence[DiffStretch]) -> None:
     """Print what differs as wdiff does: [-gone-] and {+come+}; long equal stretches are cut."""
     shown = Text()
     for place, change in enumerate(changes):

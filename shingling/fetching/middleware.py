@@ -20,7 +20,7 @@ from shingling.errors import printable
 from shingling.extraction.pages import Extraction
 from shingling.fetching.counting import FetchCounts
 from shingling.fetching.learning import FetchedPage, site_name
-from shingling.fetching.learning.recent import Recent
+from shingling.fetching.learning.recent import RecentValues
 from shingling.fetching.repeated import RepeatedPage
 from shingling.fetching.requests import (
     Yielded,
@@ -72,8 +72,10 @@ class FetchMiddleware:
         self._shared.tell = self._tell
         self._shared.tell_site = self._skipped.make_owed
         # Decisions on requests that are made anyway, by URL.
-        self._decided: Recent[str, Skip] = Recent(_MAX_DECIDED)
-        self._second_looks: Recent[str, Request] = Recent(_MAX_SECOND_LOOKS)  # by URL of a page
+        self._decided: RecentValues[str, Skip] = RecentValues(_MAX_DECIDED)
+        self._second_looks: RecentValues[str, Request] = RecentValues(
+            _MAX_SECOND_LOOKS
+        )  # by URL of a page
         self._forms = FormsUnderWay()
         self._notes = PagesNoted()
         self._verdicts: WeakKeyDictionary[Response, asyncio.Future[Verdict | None]] = (

@@ -37,7 +37,7 @@ CLOSE_REASON = "dedup_error"
 """Why a spider is closed that cannot be deduplicated."""
 
 
-class Source(NamedTuple):
+class ItemSource(NamedTuple):
     """Where an item came from.
 
     Args:
@@ -53,10 +53,10 @@ class Source(NamedTuple):
     arrived: float | None = None
 
 
-_current: ContextVar[Source | None] = ContextVar("source", default=None)
+_current: ContextVar[ItemSource | None] = ContextVar("source", default=None)
 
 
-def current_source() -> Source | None:
+def current_source() -> ItemSource | None:
     """Source of the item that the pipelines work on; None if it is not known."""
     return _current.get()
 
@@ -149,7 +149,7 @@ class SourceMiddleware(BaseSpiderMiddleware):
         """Note an item that the pipelines are about to get."""
         self._items.setdefault(response, []).append((item, is_only_item))
 
-    def take(self, item: Any) -> Source | None:
+    def take(self, item: Any) -> ItemSource | None:
         """Source of an item, which is then forgotten; None if it is not known."""
         for response, noted in self._items.items():
             for place, (waiting, is_only_item) in enumerate(noted):
@@ -161,10 +161,10 @@ class SourceMiddleware(BaseSpiderMiddleware):
         for place, waiting in enumerate(self._without_response):
             if waiting is item:
                 del self._without_response[place]
-                return Source(None, is_only_item=True)
+                return ItemSource(None, is_only_item=True)
         return None
 
-    async def take_parsed(self) -> Source | None:
+    async def take_parsed(self) -> ItemSource | None:
         """Source of an item of `scrapy parse`; None in a crawl."""
         if self._parsed is None:
             return None
@@ -172,8 +172,8 @@ class SourceMiddleware(BaseSpiderMiddleware):
         await asyncio.sleep(0)  # the command hands in all its items at the same moment
         return self._source(self._parsed, is_only_item=self._parsed_items == 1)
 
-    def _source(self, response: Response, *, is_only_item: bool) -> Source:
-        return Source(response, is_only_item, *self._arrivals.get(response, (None, None)))
+    def _source(self, response: Response, *, is_only_item: bool) -> ItemSource:
+        return ItemSource(response, is_only_item, *self._arrivals.get(response, (None, None)))
 
 
 class _Held:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections import Counter
-from typing import TYPE_CHECKING
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy import signals
 from scrapy.exceptions import DropItem
@@ -36,12 +37,103 @@ _MAX_ORIGINALS = 10_000  # that are counted
 _MAX_EXAMPLES = 3
 _MAX_URL, _MAX_LINE = 500, 100  # characters shown
 _MAX_LINES = 5  # that move, in one line of the log
-_SERIES = 5  # near-duplicates of one original whose words are others in the same line
-_MOVING_LINES = (
-    ("did not count as changed, because", "If such a line is what a page is about", "count"),
-    ("came out again, although", "If such lines say nothing", "ignore"),
-)
 _TAKING_PLACES = (Reason.ORIGINAL_MISSING, Reason.PREFERRED_SITE)
+
+
+class EndLine(NamedTuple):
+    """A line of the log's end.
+
+    Args:
+        when: name of what is counted.
+        sentence: what has happened.
+        setting: what can be done about it, with a setting and its value. It is left out if it is
+            about a field, and no setting may name the fields that were counted.
+        least: number from which on the line is logged.
+        level: of the log.
+    """
+
+    when: str
+    sentence: str
+    setting: str = ""
+    least: int = 1
+    level: int = logging.INFO
+
+
+_IGNORE = "If {field} says nothing: DEDUP_IGNORE_FIELDS = {ignored}"
+LINES = (
+    EndLine(
+        Reason.OTHER_FIELDS,
+        "Dedup: {number} item{s} kept because the fields differ: {fields}",
+        _IGNORE,
+    ),
+    EndLine(
+        Reason.OWN_TEXT,
+        "Dedup: {number} item{s} kept because the text says something of its own, such"
+        " as {examples}",
+        'To let such pages go: DEDUP_OWN_TEXT = "ignore"',
+    ),
+    EndLine(
+        Reason.OTHER_TITLE,
+        "Dedup: {number} item{s} kept because a page that is alike has another title",
+        "If the title of the page is in another field, such as headline: DEDUP_TITLE_FIELD ="
+        ' "headline"',
+    ),
+    EndLine(
+        "series",
+        "Dedup: {number} items dropped as near-duplicates of {examples}",
+        'If they are a series and no copies: DEDUP_OWN_TEXT = "strict"',
+        least=5,
+    ),
+    EndLine("fields changed", "Dedup: items have changed in their fields alone: {fields}", _IGNORE),
+    EndLine(
+        "lines moved, changed",
+        "Dedup: {number} page{s} came out again, although only lines have changed that move from"
+        " crawl to crawl: {examples}",
+        'If such lines say nothing: DEDUP_MOVING_LINES = "ignore"',
+    ),
+    EndLine(
+        "lines moved, unchanged",
+        "Dedup: {number} page{s} did not count as changed, because only lines have changed that"
+        " move from crawl to crawl: {examples}",
+        'If such a line is what a page is about: DEDUP_MOVING_LINES = "count"',
+    ),
+    EndLine(
+        "fields across sites",
+        "Dedup: items were dropped as duplicates of items on other sites, although these fields"
+        " differ: {fields}",
+        "To keep items that differ in {field}: DEDUP_FIELDS = {named}",
+    ),
+    EndLine(
+        Reason.ORIGINAL_MISSING,
+        "Dedup: {number} known duplicate{s} kept because the original was not seen in this crawl or"
+        " the last one",
+    ),
+    EndLine(
+        "many dropped",
+        "Dedup dropped {number} {examples}",
+        'If some of them are no copies, keep them with DEDUP_ACTION = "tag", or name the fields'
+        " that tell them apart in DEDUP_FIELDS. The first drops of the crawl:{drops}",
+        level=logging.WARNING,
+    ),
+)
+"""What the log's end says, in this order."""
+
+
+@dataclass
+class Told:
+    """What a line of the log's end tells of: a number of items, their fields, and examples."""
+
+    number: int = 0
+    fields: Counter[str] = field(default_factory=Counter)
+    examples: dict[str, str] = field(default_factory=dict)  # one of each kind
+
+    def add(self, verdict: Verdict, examples: Iterable[tuple[str, str]] = ()) -> None:
+        """Count an item, by its verdict; each example has a kind, of which the first is kept."""
+        self.number += 1
+        self.fields.update(map(printable, verdict.fields))
+        for kind, example in examples:
+            if len(self.examples) < _MAX_LINES:
+                self.examples.setdefault(kind, example)
 
 
 class DuplicatePage(DropItem):
@@ -88,6 +180,7 @@ class Report:
 
     Attributes:
         began: when the crawl began, seconds since 1970.
+        counts: what became of the items, by names for the counts of the run.
         named_fields: looks for the fields of items that settings name.
     """
 
@@ -95,26 +188,14 @@ class Report:
         self.began = time.time()
         self._crawler = crawler
         self._settings = settings
-        # Items that came out, were tagged or dropped, by names for the counts of the run.
-        self._counts = Counter[str]()
+        self.counts = Counter[str](items=0)
         crawler.signals.connect(self._note_came_out, signals.item_scraped)
-        self._items = Counter[str]()  # by status, "dropped", "kept for a reason" and "error"
-        self._kept = Counter[Reason]()  # items that say more than an original, by reason
-        self._known_duplicates = 0  # unchanged items that go on
-        self._skipped = Counter[Reason]()  # items by reason
+        self._statuses = Counter[str]()  # items that went on, and were not kept for a reason
         self._dropped = Counter[str]()  # items by status, or "repeated"
-        self._originals_missing = 0  # known duplicates that were kept because of that
-        self._fields = Counter[str]()  # items by the names of fields that kept them
-        # Dropped items by the names of fields in which originals on other sites say something else.
-        self._fields_across = Counter[str]()
-        self._changed = Counter[str]()  # items with the text of before, by fields that have changed
-        self._dropped_for = Counter[tuple[str, str]]()  # by original, and site of the item
+        self._known_duplicates = 0  # unchanged items that go on
+        self._told = defaultdict[str, Told](Told)  # by what the lines of the log's end count
+        self._originals = Counter[tuple[str, ...]]()  # of dropped items, by what a line counts
         self._first_drops: list[str] = []
-        self._first_kept = ""  # for its own text, with what it says
-        self._same_line = Counter[tuple[str, str]]()  # dropped: by original, and its line
-        self._says_there: dict[tuple[str, str], str] = {}  # the last one of these
-        self._moving = Counter[str]()  # items of pages that changed in lines that move, by status
-        self._moving_lines: dict[str, str] = {}  # the first one of each kind
         self._logged: set[str] = set()
         self._store_error = ""  # of the last page, unless one has been decided since
         self.named_fields = NamedFields(settings, self.log_once)
@@ -186,7 +267,7 @@ class Report:
             )
 
     def _note_came_out(self) -> None:
-        self._counts["came_out"] += 1
+        self.counts["came_out"] += 1
 
     def kept(self, verdict: Verdict, url: str, *, is_tagged: bool = False) -> None:
         """Count an item that goes on.
@@ -197,23 +278,25 @@ class Report:
             is_tagged: whether its result says that it is a duplicate.
         """
         self._note_moving(verdict)
-        self._counts["duplicate_items"] += is_tagged
-        self._originals_missing += verdict.reason == Reason.ORIGINAL_MISSING
+        self.counts["items"] += 1
+        self.counts["duplicate_items"] += is_tagged
+        if verdict.reason == Reason.ORIGINAL_MISSING:
+            self._told[verdict.reason].add(verdict)
         if reason := _kept_for(verdict):
-            self._items["kept for a reason"] += 1
-            self._kept[reason] += 1
-            if reason == Reason.OTHER_FIELDS:
-                self._fields.update(verdict.fields)
-            elif verdict.own_text and not self._first_kept:
-                difference = _said(verdict.own_text, verdict.original or "")
-                self._first_kept = f", such as {url[:_MAX_URL]}: {difference}"
+            self.counts[f"kept_{reason}"] += 1
+            examples = []
+            if reason == Reason.OWN_TEXT:
+                difference = _said(verdict, verdict.original or "")
+                examples = [("", f"{url[:_MAX_URL]}: {difference}")]
+            when = Reason.OTHER_TITLE if reason in REJECTING else reason
+            self._told[when].add(verdict, examples)
             return
-        self._items[verdict.status] += 1
-        if verdict.status == "changed" and verdict.previous is None:
-            self._changed.update(verdict.fields)
+        self._statuses[verdict.status] += 1
+        if verdict.status == "skipped":
+            self.counts[f"skipped_{verdict.reason}"] += 1
+        if verdict.status == "changed" and verdict.previous is None and verdict.fields:
+            self._told["fields changed"].add(verdict)
         self._known_duplicates += verdict.status == "unchanged" and verdict.is_duplicate
-        if verdict.status == "skipped" and verdict.reason is not None:
-            self._skipped[verdict.reason] += 1
 
     def dropped(self, verdict: Verdict, url: str) -> None:
         """Count an item that is dropped, and log the first one.
@@ -226,15 +309,17 @@ class Report:
 
         described = describe_duplicate(verdict)
         is_repeated = verdict.reason == Reason.REPEATED
-        self._counts["dropped_repeated" if is_repeated else "duplicate_items"] += 1
+        self.counts["dropped_repeated" if is_repeated else "duplicate_items"] += 1
         self._drop(url, described, str(verdict.reason if is_repeated else verdict.status))
         original, site = verdict.original or "", site_of(url)
-        if (original, site) in self._dropped_for or len(self._dropped_for) < _MAX_ORIGINALS:
-            self._dropped_for[original, site] += 1
-        line, there = verdict.own_text or ("", "")
-        if there and len(self._same_line) < _MAX_ORIGINALS:
-            self._same_line[original, there] += 1
-            self._says_there[original, there] = line
+        shown = original[:_MAX_URL]
+        self._note_most(
+            ("many dropped", original, site), f"items of {site} as duplicates of one page, {shown}"
+        )
+        _, there = verdict.own_text or ("", "")
+        if there:
+            difference = f"differ from it by words in the same line: {_said(verdict, 'it')}"
+            self._note_most(("series", original, there), f"{shown} {difference}")
         if len(self._first_drops) < _MAX_EXAMPLES:
             fields = ", ".join(map(printable, verdict.fields[:_MAX_NAMES])) or "none"
             self._first_drops.append(f"{url[:_MAX_URL]}: {described}; fields that differ: {fields}")
@@ -246,7 +331,19 @@ class Report:
                     " are dropped as duplicates",
                 )
         if verdict.fields and site != site_of(original):
-            self._fields_across.update(verdict.fields)
+            self._told["fields across sites"].add(verdict)
+
+    def _note_most(self, alike: tuple[str, ...], example: str) -> None:
+        """Count a dropped item for a line that tells of the most items that are alike.
+
+        Args:
+            alike: what the line counts, and what the items have in common.
+            example: what the line says of them.
+        """
+        if alike in self._originals or len(self._originals) < _MAX_ORIGINALS:
+            self._originals[alike] += 1
+            if self._originals[alike] >= self._told[alike[0]].number:
+                self._told[alike[0]] = Told(self._originals[alike], examples={"": example})
 
     def dropped_unchanged(self, verdict: Verdict, url: str) -> None:
         """Count an item that is dropped by `DEDUP_DROP_UNCHANGED`, and log the first one.
@@ -256,19 +353,19 @@ class Report:
             url: of the document.
         """
         self._note_moving(verdict)
-        self._counts["dropped_unchanged"] += 1
+        self.counts["dropped_unchanged"] += 1
         self._drop(url, "unchanged", "unchanged")
 
     def _note_moving(self, verdict: Verdict) -> None:
         """Count an item whose page has changed in lines that move alone."""
-        if not verdict.moving_lines:
-            return
-        from shingling.text.prepared import mask_numbers  # few crawls need it
+        if verdict.moving_lines:
+            from shingling.text.prepared import mask_numbers  # few crawls need it
 
-        self._moving[verdict.status] += 1
-        for line in verdict.moving_lines:
-            if len(self._moving_lines) < _MAX_LINES:
-                self._moving_lines.setdefault(mask_numbers(line), shortened(line, _MAX_LINE))
+            lines = [
+                (mask_numbers(line), f'"{printable(shortened(line, _MAX_LINE))}"')
+                for line in verdict.moving_lines
+            ]
+            self._told[f"lines moved, {verdict.status}"].add(verdict, lines)
 
     def _drop(self, url: str, described: str, counted: str) -> None:
         if not self._dropped and not self._settings.debug:
@@ -276,7 +373,7 @@ class Report:
                 f"Dropped the item of {url[:_MAX_URL]}: {described} (no more drops"
                 " are logged; DEDUP_DEBUG = True logs all)",
             )
-        self._items["dropped"] += 1
+        self.counts["items"] += 1
         self._dropped[counted] += 1
         self._crawler.stats.inc_value("dedup/dropped")
         self._crawler.stats.inc_value(f"dedup/dropped/{counted}")
@@ -287,7 +384,8 @@ class Report:
         Returns:
             What the log is to add to the error; None if it has this error of the store already.
         """
-        self._items["error"] += 1
+        self.counts["items"] += 1
+        self._statuses["error"] += 1
         counted = f"dedup/errors/{type(error).__name__}"
         self._crawler.stats.inc_value(counted)
         if not isinstance(error, StoreError) or isinstance(error, PageError):
@@ -303,108 +401,59 @@ class Report:
             self._logged.add(about)
             self._log(message, logging.WARNING)
 
-    @property
-    def counts(self) -> dict[str, int]:
-        """What became of the items, by names for the counts of the run."""
-        return {
-            "items": self._items.total(),
-            **self._counts,
-            **{f"kept_{reason}": number for reason, number in self._kept.items()},
-            **{f"skipped_{reason}": number for reason, number in self._skipped.items()},
-        }
-
     def end(self) -> None:
         """Log what became of the items, and warn if dedup had hardly anything to compare."""
-        total = self._items.total()
-        parts = [f"{self._items['dropped']} dropped{_listed(self._dropped)}"]
-        parts += [f"{self._items[status]} {status}" for status in _KEPT_STATUSES]
+        items = self.counts["items"]
+        kept, skipped = self._by_reason("kept"), self._by_reason("skipped")
+        parts = [f"{self._dropped.total()} dropped{_listed(self._dropped)}"]
+        parts += [f"{self._statuses[status]} {status}" for status in _KEPT_STATUSES]
         if self._known_duplicates:
             parts[2] += f" (of these, {_counted(self._known_duplicates, 'duplicate')})"
-        if duplicates := self._items["exact"] + self._items["near"]:
+        if duplicates := self._statuses["exact"] + self._statuses["near"]:
             parts.append(f"{_counted(duplicates, 'duplicate')} kept")
-        if self._kept:
-            parts.append(f"{self._kept.total()} kept for a reason{_listed(self._kept)}")
-        parts.append(f"{self._items['skipped']} skipped{_listed(self._skipped)}")
-        parts.append(_counted(self._items["error"], "error"))
-        self._log(f"Dedup: {_counted(self._counts['came_out'], 'item')} came out")
-        self._log(f"Dedup: {_counted(total, 'item')}: {', '.join(parts)}")
-        if kept := self._kept[Reason.OTHER_FIELDS]:
-            self._log(
-                f"Dedup: {_counted(kept, 'near-duplicate')} kept because the fields differ:"
-                f" {self._fields_said(self._fields)}",
-            )
-        if kept := self._kept[Reason.OWN_TEXT]:
-            self._log(
-                f"Dedup: {_counted(kept, 'near-duplicate')} kept because the text says something"
-                f" of its own{self._first_kept}. To let such pages go:"
-                ' DEDUP_OWN_TEXT = "ignore"',
-            )
-        if kept := sum(self._kept[reason] for reason in REJECTING):
-            self._log(
-                f"Dedup: {_counted(kept, 'near-duplicate')} kept because the titles tell other"
-                " pages. If the title of the page is in another field, such as headline:"
-                ' DEDUP_TITLE_FIELD = "headline"',
-            )
-        for (original, there), number in self._same_line.most_common(1):
-            if number >= _SERIES:
-                difference = _said((self._says_there[original, there], there), "it")
+        if kept:
+            parts.append(f"{kept.total()} kept for a reason{_listed(kept)}")
+        parts.append(f"{skipped.total()} skipped{_listed(skipped)}")
+        parts.append(_counted(self._statuses["error"], "error"))
+        self._log(f"Dedup: {_counted(self.counts['came_out'], 'item')} came out")
+        self._log(f"Dedup: {_counted(items, 'item')}: {', '.join(parts)}")
+        if self._told["many dropped"].number <= _MANY:
+            dropped = self._dropped.total() - self.counts["dropped_unchanged"]
+            is_much = items >= _LEAST_ITEMS and dropped > _MUCH * items
+            self._told["many dropped"] = Told(is_much * dropped, examples={"": f"of {items} items"})
+        for line in LINES:
+            told = self._told[line.when]
+            if told.number >= line.least:
+                self._log(self._filled(line, told), line.level)
+        for reason, number in skipped.most_common(1):
+            if number > _MUCH * items and (advice := Reason(reason).advice):
                 self._log(
-                    f"Dedup: {number} items dropped as near-duplicates of {original[:_MAX_URL]}"
-                    f" differ from it by words in the same line: {difference}. If they are a"
-                    ' series and no copies: DEDUP_OWN_TEXT = "strict"',
+                    f"Dedup did not compare {number} of {items} items ({reason}): {advice}",
+                    logging.WARNING,
                 )
-        if self._changed:
-            fields = self._fields_said(self._changed)
-            self._log(f"Dedup: items have changed in their fields alone: {fields}")
-        for status, number in self._moving.items():
-            became, when, value = _MOVING_LINES[status == "changed"]
-            lines = ", ".join(f'"{printable(line)}"' for line in self._moving_lines.values())
-            self._log(
-                f"Dedup: {_counted(number, 'page')} {became} only lines have changed that move from"
-                f' crawl to crawl: {lines}. {when}: DEDUP_MOVING_LINES = "{value}"',
-            )
-        if self._fields_across:
-            self._log(
-                "Dedup: items were dropped as duplicates of items on other sites, although these"
-                f" fields differ: {_names(self._fields_across)}. To keep items that differ in"
-                f" {_first(self._fields_across)}: DEDUP_FIELDS ="
-                f" {_with_first((), self._fields_across)}",
-            )
-        if self._originals_missing:
-            self._log(
-                f"Dedup: {_counted(self._originals_missing, 'known duplicate')} kept because the"
-                " original was not seen in this crawl or the last one",
-            )
-        if what := self._dropped_too_many(total):
-            advice = (
-                f"Dedup dropped {what}. If some of them are no copies, keep them with"
-                ' DEDUP_ACTION = "tag", or name the fields that tell them apart in DEDUP_FIELDS.'
-                " The first drops of the crawl:"
-            )
-            self._log("\n  ".join([advice, *self._first_drops]), logging.WARNING)
-        for reason, number in self._skipped.most_common(1):
-            if number > _MUCH * total and reason.advice:
-                advice = (
-                    f"Dedup did not compare {number} of {total} items ({reason}): {reason.advice}"
-                )
-                self._log(advice, logging.WARNING)
         self.named_fields.tell()
 
-    def _fields_said(self, counter: Counter[str]) -> str:
-        """Name fields that have kept items, with the setting by which the first says nothing."""
-        ignored = _with_first(self._settings.rules.ignore_fields, counter)
-        return (
-            f"{_names(counter)}. If {_first(counter)} says nothing: DEDUP_IGNORE_FIELDS = {ignored}"
-        )
+    def _by_reason(self, what: str) -> Counter[str]:
+        """Items that were kept or skipped, by reason."""
+        named = {name.partition("_")[::2]: number for name, number in self.counts.items()}
+        return Counter({reason: number for (kind, reason), number in named.items() if kind == what})
 
-    def _dropped_too_many(self, items: int) -> str:
-        """Say which drops are so many that some may be wrong; "" if none are."""
-        for (original, site), most in self._dropped_for.most_common(1):
-            if most > _MANY:
-                return f"{most} items of {site} as duplicates of one page, {original[:_MAX_URL]}"
-        dropped = self._items["dropped"] - self._counts["dropped_unchanged"]
-        is_much = items >= _LEAST_ITEMS and dropped > _MUCH * items
-        return f"{dropped} of {items} items" if is_much else ""
+    def _filled(self, line: EndLine, told: Told) -> str:
+        """Fill in a line of the log's end."""
+        fields = self._settings.nameable(name for name, _ in told.fields.most_common())
+        may_advise = line.setting and (fields or "{field}" not in line.setting)
+        sentence = f"{line.sentence}. {line.setting}" if may_advise else line.sentence
+        ignored = [*map(printable, self._settings.rules.ignore_fields), *fields[:1]]
+        return sentence.format(
+            number=told.number,
+            s="" if told.number == 1 else "s",
+            fields=_names(told.fields),
+            field="".join(fields[:1]),
+            ignored=json.dumps(ignored, ensure_ascii=False),
+            named=json.dumps(fields[:1], ensure_ascii=False),
+            examples=", ".join(told.examples.values()),
+            drops="".join(f"\n  {drop}" for drop in self._first_drops),
+        )
 
 
 def _kept_for(verdict: Verdict) -> Reason | None:
@@ -417,28 +466,18 @@ def _counted(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def _said(own_text: tuple[str, str], original: str) -> str:
+def _said(verdict: Verdict, other: str) -> str:
     from shingling.store.decided import text_said  # hardly ever does a crawl need it
 
-    return printable(text_said(own_text, original[:_MAX_URL]))
-
-
-def _first(counter: Counter[str]) -> str:
-    """Name of the field that is counted most often."""
-    return printable(counter.most_common(1)[0][0])
-
-
-def _with_first(names: Iterable[str], counter: Counter[str]) -> str:
-    """Value of a setting that names this field as well."""
-    return json.dumps([*map(printable, names), _first(counter)], ensure_ascii=False)
+    return printable(text_said(verdict.own_text, other[:_MAX_URL]))
 
 
 def _names(counter: Counter[str]) -> str:
-    shown = [f"{printable(name)} ({number})" for name, number in counter.most_common(_MAX_NAMES)]
+    shown = [f"{name} ({number})" for name, number in counter.most_common(_MAX_NAMES)]
     return ", ".join(shown) + (", …" if len(counter) > _MAX_NAMES else "")
 
 
-def _listed(counter: Counter[str] | Counter[Reason]) -> str:
+def _listed(counter: Counter[str]) -> str:
     if not counter:
         return ""
     return f" ({', '.join(f'{number} {name}' for name, number in counter.most_common())})"

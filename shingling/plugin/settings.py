@@ -10,7 +10,7 @@ import difflib
 import json
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
@@ -110,6 +110,15 @@ class DedupSettings:
     def read_fields(self) -> set[str]:
         """Fields of items that are compared in their own way."""
         return {self.url_field, self.title_field, *self.html_fields, *self.text_fields}
+
+    @cached_property
+    def taken_fields(self) -> set[str]:
+        """Fields of items that are none of their own: those that are read, and the result."""
+        return {*self.read_fields, self.result_field}
+
+    def nameable(self, fields: Iterable[str]) -> list[str]:
+        """Take those fields of items that `DEDUP_FIELDS` and `DEDUP_IGNORE_FIELDS` can name."""
+        return [name for name in _names(fields) if name not in self.taken_fields]
 
     @property
     def store_url_without_password(self) -> str:
@@ -227,7 +236,7 @@ def _check_fields(settings: DedupSettings) -> None:
             " would replace what the item has in that field; accepted: the name of another field"
         )
     named = () if settings.rules.fields == "auto" else settings.rules.fields
-    wrong = {*named, *settings.rules.ignore_fields} & {*settings.read_fields, settings.result_field}
+    wrong = {*named, *settings.rules.ignore_fields} & settings.taken_fields
     if wrong:
         names = _short(", ".join(sorted(wrong)))
         raise SettingsError(

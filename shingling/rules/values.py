@@ -83,7 +83,7 @@ def own_fields(
     """
     now = time.time()
     moment = Moment(now if began is None else began, now if arrived is None else arrived, now)
-    reader = Reader([*urls], moment)
+    reader = ValueReader([*urls], moment)
     digests: dict[str, Digest] = {}
     rest: list[Statement] = []
     if title is not None and (statement := reader.try_to_read(title[1])) is not None:
@@ -149,7 +149,7 @@ class _TooLargeError(Exception):
     """An item says more than is looked at."""
 
 
-class Reader:
+class ValueReader:
     """Reads the values of one item."""
 
     def __init__(self, urls: list[str], moment: Moment) -> None:

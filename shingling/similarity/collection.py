@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _MAX_HASHES_LOOKED_UP = 1024  # at a time; each may be in all documents
 
 
-class Document(NamedTuple):
+class MeasuredDocument(NamedTuple):
     """What is measured of a document.
 
     Args:
@@ -36,7 +36,9 @@ class Document(NamedTuple):
     counts: Floats
 
     @classmethod
-    def of_text(cls, name: str, text: str, scheme: Scheme, weighting: Weighting) -> Document:
+    def of_text(
+        cls, name: str, text: str, scheme: Scheme, weighting: Weighting
+    ) -> MeasuredDocument:
         """Take what is measured of a text.
 
         Raises:
@@ -47,7 +49,7 @@ class Document(NamedTuple):
         return cls(name, len(words), shingles, *count_features(weighting.hashes(words)))
 
 
-class Pair(NamedTuple):
+class MeasuredPair(NamedTuple):
     """Two documents by their places, and their measure."""
 
     value: float
@@ -66,7 +68,7 @@ class Collection:
         weighting: of the cosine; frequencies of None are those of the documents.
     """
 
-    def __init__(self, documents: Sequence[Document], weighting: Weighting) -> None:
+    def __init__(self, documents: Sequence[MeasuredDocument], weighting: Weighting) -> None:
         self._weighting = weighting
         self._documents = documents
         self._words = np.array([document.words for document in documents], np.float64)
@@ -102,12 +104,12 @@ class Collection:
         for place in range(len(documents)):
             yield np.minimum(postings.row(place), 1.0)
 
-    def pairs(self, measure: str, threshold: float) -> Iterator[Pair]:
+    def pairs(self, measure: str, threshold: float) -> Iterator[MeasuredPair]:
         """Yield pairs at or above the threshold, by the places of their documents."""
         for place, row in enumerate(self.rows(measure)):
             later = row[place + 1 :]
             for other in np.flatnonzero(later >= threshold).tolist():
-                yield Pair(float(later[other]), place, place + 1 + other)
+                yield MeasuredPair(float(later[other]), place, place + 1 + other)
 
     def uniqueness(self) -> Floats:
         """Share of each document's shingles that no other has: float64[n], 1.0 without any."""

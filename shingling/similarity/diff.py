@@ -26,7 +26,7 @@ _Token: TypeAlias = tuple[str, str]  # as it is written, and its canonical form
 _Stretch: TypeAlias = "tuple[bool, Sequence[_Token], Sequence[_Token]]"  # same or not, a, b
 
 
-class Change(NamedTuple):
+class DiffStretch(NamedTuple):
     """A stretch of two texts: their words are the same, or one's stand in the other's place."""
 
     same: bool
@@ -34,7 +34,7 @@ class Change(NamedTuple):
     b: str
 
 
-def word_diff(a: str, b: str) -> list[Change]:
+def word_diff(a: str, b: str) -> list[DiffStretch]:
     """Two texts as stretches that are the same and stretches that differ, in order.
 
     Words are the same if their canonical forms are: case and punctuation do not count.
@@ -54,7 +54,7 @@ def word_diff(a: str, b: str) -> list[Change]:
     changes = []
     for same, group in groupby(stretches, key=itemgetter(0)):
         _, own, other = zip(*group, strict=True)
-        changes.append(Change(same, _on_one_line(own), _on_one_line(other)))
+        changes.append(DiffStretch(same, _on_one_line(own), _on_one_line(other)))
     return changes
 
 

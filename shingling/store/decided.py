@@ -26,7 +26,7 @@ _SHOWN = (
 )
 
 
-class Step(Enum):
+class DecidingStep(Enum):
     """The steps by which a page is decided, as docs/explanation/deciding.md has them."""
 
     REVIEW = "Did a person review it?"
@@ -37,14 +37,14 @@ class Step(Enum):
     NEW = "5. Otherwise it is new."
 
 
-def deciding_step(page: StoredPage) -> Step:
+def deciding_step(page: StoredPage) -> DecidingStep:
     """Find the step by which a page stands as it does."""
     if page.reason == Reason.REVIEW:
-        return Step.REVIEW
+        return DecidingStep.REVIEW
     if page.reason == Reason.ORIGINAL_MISSING:
-        return Step.URL
-    steps = {"exact": Step.SAME, "near": Step.NEAR, "skipped": Step.ENOUGH}
-    return steps.get(page.status, Step.NEW)
+        return DecidingStep.URL
+    steps = {"exact": DecidingStep.SAME, "near": DecidingStep.NEAR, "skipped": DecidingStep.ENOUGH}
+    return steps.get(page.status, DecidingStep.NEW)
 
 
 def deciding_value(page: StoredPage) -> float | None:
@@ -57,7 +57,7 @@ def deciding_value(page: StoredPage) -> float | None:
 
 def required_value(page: StoredPage) -> float | None:
     """Least value that was required; None if there is none, or it is not known."""
-    least = page.threshold if deciding_step(page) in (Step.NEAR, Step.NEW) else None
+    least = page.threshold if deciding_step(page) in (DecidingStep.NEAR, DecidingStep.NEW) else None
     if page.reason == Reason.PIECE:
         least = None if page.rules is None else page.rules.containment
     value = deciding_value(page)
@@ -82,11 +82,11 @@ def deciding_reason(page: StoredPage) -> str:
     if page.reason in _REASONS:
         return _REASONS[page.reason]
     step = deciding_step(page)
-    if step is Step.SAME:
+    if step is DecidingStep.SAME:
         return f"the same text as {page.compared_with}" if page.compared_with else "the same text"
-    if step is Step.NEAR:
+    if step is DecidingStep.NEAR:
         return _other_requirements(page)
-    return "like no other page" if step is Step.NEW else "too little text"
+    return "like no other page" if step is DecidingStep.NEW else "too little text"
 
 
 _REASONS: dict[str, str] = {

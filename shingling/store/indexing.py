@@ -49,7 +49,7 @@ _PAGES_AT_ONCE = 500
 _ENTRIES_AT_ONCE = 1 << 21  # 32 MiB
 
 
-class _TooSlowError(Exception):
+class _IndexTooSlowError(Exception):
     """A new index takes too long: the transaction is rolled back."""
 
 
@@ -86,7 +86,7 @@ def fit_index(session: Session, rules: Rules, run: int | None, show: Progress) -
 
         def show_in_time(done: int) -> None:
             if time.monotonic() > until:
-                raise _TooSlowError
+                raise _IndexTooSlowError
             show(done, total)
 
         index_all(session, connection, after, before, show_in_time)
@@ -96,7 +96,7 @@ def fit_index(session: Session, rules: Rules, run: int | None, show: Progress) -
 
     try:
         return session.write(fit, alone=True)
-    except _TooSlowError:
+    except _IndexTooSlowError:
         return f"a new one was not made within {MAX_SECONDS:g} seconds"
     except StoreError as error:
         return f"a new one could not be made ({error})"

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from shingling.sketch import Scheme
     from shingling.store.store import Store
     from shingling.tuning.pairs import LabelledPair
-    from shingling.tuning.report import Report, Result
+    from shingling.tuning.report import Result, TuningReport
 
 _KEYWORDS = 128  # of a page, that DEDUP_SCHEME has SimHashes made of
 
@@ -125,7 +125,7 @@ def _learn(path: Path, store: Store) -> dict[str, Any]:
     }
 
 
-def _print_report(report: Report) -> None:
+def _print_report(report: TuningReport) -> None:
     number, same = len(report.same), int(report.same.sum())
     print_lines(f"{number:,} pairs: {same:,} the same, {number - same:,} different", "")
     print_table(
@@ -141,7 +141,7 @@ def _print_report(report: Report) -> None:
         print_lines("", f"note: {warning}")
 
 
-def _row(result: Result, report: Report, name: str) -> list[str]:
+def _row(result: Result, report: TuningReport, name: str) -> list[str]:
     return [
         "*" if result is report.recommended else "",
         name,

@@ -58,7 +58,7 @@ class Result:
 
 
 @dataclass(frozen=True)
-class Report:
+class TuningReport:
     """Results of all shingle sizes, and a recommendation.
 
     Args:
@@ -116,7 +116,7 @@ class Report:
 
 def tune_on(
     pairs: Sequence[LabelledPair], scheme: Scheme, rules: Rules, sizes: Sequence[int] = SIZES
-) -> Report:
+) -> TuningReport:
     """Try shingle sizes on labelled pairs, each with the threshold that is best for it.
 
     Args:
@@ -160,7 +160,7 @@ def tune_on(
     decided = now >= least
     present = Result(scheme.shingle_size, least, now, decided, quality(decided, same))
     recommended = _smallest_change(present, results, same)
-    return Report(
+    return TuningReport(
         same=same,
         present=present,
         results=results,

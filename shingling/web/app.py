@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -60,7 +59,7 @@ if TYPE_CHECKING:
     from shingling.web.guard import Access
     from shingling.web.lists import GroupFilter
     from shingling.web.requests import Fields, Values
-    from shingling.web.reviewing import Decision
+    from shingling.web.reviewing import ReviewDecision
     from shingling.web.store_threads import StoreThreads
 
 _DECIDED = "_decided"  # end of the name of a cookie
@@ -90,6 +89,7 @@ class Application:
         self._templates.globals.update(
             MAX_ROWS=MAX_ROWS,
             form_token=access.form_token,
+            root=access.root,
             read_only=stores.read_only,
             store_name=stores.name,
             version=version,
@@ -255,7 +255,7 @@ class Application:
         return RedirectResponse(f"/{page.name}", status_code=303)
 
     async def _decide(
-        self, request: Request, *, action: Callable[[Session, Fields], Decision]
+        self, request: Request, *, action: Callable[[Session, Fields], ReviewDecision]
     ) -> Response:
         """Decide, and send the browser on to a page that tells what was decided."""
         form = await self._form(request)
@@ -288,7 +288,4 @@ class Application:
     def _page(self, name: str, query: Fields, values: Values, *, status: int = 200) -> Response:
         shown = {"decided": None, "here": f"/{name}", "query": query, **values}
         page = self._templates.get_template(f"{name}.html").render(shown)
-        if root := self._access.root:
-            # What pages say has no such quote: it is escaped.
-            page = re.sub('(href|src|action)="/', rf'\1="{root}/', page)
         return HTMLResponse(page, status_code=status)

@@ -9,8 +9,8 @@ from shingling.admin.reviews import reviews_of
 from shingling.rules.reasons import KEEPING, REJECTING
 from shingling.similarity.diff import word_diff, written_words
 from shingling.store.decided import (
+    DecidingStep,
     PairMeasures,
-    Step,
     deciding_step,
     pair_decision,
     why,
@@ -22,7 +22,7 @@ from shingling.web.shown import cut, link
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from shingling.similarity.diff import Change
+    from shingling.similarity.diff import DiffStretch
     from shingling.sketch import Scheme
     from shingling.store.decided import PairDecision
     from shingling.store.model import Review, SplitText, StoredPage
@@ -57,7 +57,7 @@ class Answered(NamedTuple):
     decides: bool = False
 
 
-class Pair(NamedTuple):
+class ShownPair(NamedTuple):
     """Two pages to look at.
 
     Args:
@@ -73,7 +73,7 @@ class Pair(NamedTuple):
 
     left: Side
     right: Side
-    passages: list[Change] | None
+    passages: list[DiffStretch] | None
     decision: PairDecision | None
     known: PairMeasures
     fields: tuple[str, ...]
@@ -81,7 +81,7 @@ class Pair(NamedTuple):
     review: Review | None
 
 
-def read_pair(session: Session, first: str, second: str) -> Pair:
+def read_pair(session: Session, first: str, second: str) -> ShownPair:
     """Read two pages by their URLs, the older one first.
 
     Raises:
@@ -100,7 +100,7 @@ def read_pair(session: Session, first: str, second: str) -> Pair:
     signatures = store.signature(left.page), store.signature(right.page)
     with session.reading() as connection:
         [review] = reviews_of(connection, [(left.page.url, right.page.url)])
-    return Pair(
+    return ShownPair(
         left,
         right,
         passages=word_diff(left.text.compared, right.text.compared)
@@ -114,7 +114,7 @@ def read_pair(session: Session, first: str, second: str) -> Pair:
     )
 
 
-def aligned_rows(passages: Iterable[Change]) -> list[tuple[bool, list[Change]]]:
+def aligned_rows(passages: Iterable[DiffStretch]) -> list[tuple[bool, list[DiffStretch]]]:
     """Two texts as rows, in order.
 
     Returns:
@@ -122,7 +122,7 @@ def aligned_rows(passages: Iterable[Change]) -> list[tuple[bool, list[Change]]]:
         and the changes that are shown in it.
     """
 
-    def is_shared(change: Change) -> bool:
+    def is_shared(change: DiffStretch) -> bool:
         return change.same and len(written_words(change.a)) >= MIN_WORDS_OF_SHARED_ROW
 
     return [(shared, [*changes]) for shared, changes in groupby(passages, is_shared)]
@@ -164,19 +164,21 @@ def steps(side: Side, review: Review | None, scheme: Scheme) -> list[Answered]:
     """
     page, decided, split = side.page, deciding_step(side.page), side.text
     words = page.words if split is None else split.words_left(page.words, scheme.canonical)
-    reviewed = "yes, of another pair" if decided is Step.REVIEW else "no"
+    reviewed = "yes, of another pair" if decided is DecidingStep.REVIEW else "no"
     if review is not None:
         reviewed = f"yes: {'same' if review.same else 'different'}"
     answers = {
-        Step.REVIEW: reviewed,
-        Step.URL: f"first seen {page.first_seen:%Y-%m-%d %H:%M}, last verdict: {page.last_verdict}",
-        Step.ENOUGH: f"{words:,} of {page.words:,} words, without template as known now",
+        DecidingStep.REVIEW: reviewed,
+        DecidingStep.URL: (
+            f"first seen {page.first_seen:%Y-%m-%d %H:%M}, last verdict: {page.last_verdict}"
+        ),
+        DecidingStep.ENOUGH: f"{words:,} of {page.words:,} words, without template as known now",
     }
     if page.reason in (*REJECTING, *KEEPING):
-        answers |= dict.fromkeys((Step.SAME, Step.NEAR), "none that counts")
+        answers |= dict.fromkeys((DecidingStep.SAME, DecidingStep.NEAR), "none that counts")
     # What is skipped was compared before.
-    last = Step.NEW if page.status == "skipped" else decided
-    order = [*Step]
+    last = DecidingStep.NEW if page.status == "skipped" else decided
+    order = [*DecidingStep]
     reached = order[: order.index(last) + 1]
     shown = {**dict.fromkeys(order, "not asked"), **dict.fromkeys(reached, "no"), **answers}
     shown[decided] = "; ".join(filter(None, (answers.get(decided), why(page))))

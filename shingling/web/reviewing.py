@@ -6,7 +6,7 @@ import hashlib
 from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
-from shingling.admin.reviews import Answer, review_pairs
+from shingling.admin.reviews import ReviewAnswer, review_pairs
 from shingling.web.requests import RequestError, needed_field
 from shingling.web.shown import link
 
@@ -26,7 +26,7 @@ _CHANGED = (
 )
 
 
-class Decision(NamedTuple):
+class ReviewDecision(NamedTuple):
     """What was reviewed at once in the browser.
 
     Args:
@@ -37,7 +37,7 @@ class Decision(NamedTuple):
     """
 
     number: int
-    answers: list[Answer]
+    answers: list[ReviewAnswer]
     done: Reviewed
     is_undo: bool
 
@@ -46,14 +46,14 @@ class Decisions:
     """Reviews that were made after the application began, of which the last can be undone."""
 
     def __init__(self) -> None:
-        self._made: dict[str, Decision] = {}
+        self._made: dict[str, ReviewDecision] = {}
         self._numbers = count(1)
 
-    def get(self, fields: Fields) -> Decision | None:
+    def get(self, fields: Fields) -> ReviewDecision | None:
         """Decision whose number a query or form has, if it is remembered."""
         return self._made.get(fields.get("decided", ""))
 
-    def review(self, session: Session, form: Fields) -> Decision:
+    def review(self, session: Session, form: Fields) -> ReviewDecision:
         """Review the pair that a page has shown, or those of a list that are ticked.
 
         Raises:
@@ -68,10 +68,10 @@ class Decisions:
         chosen = [
             value.partition(" ")[::2] for name, value in form.items() if name.startswith("tick.")
         ] or [(form.get("seen", ""), needed_field(form, "b", "tick a row first"))]
-        answers = [Answer(a, b, _ANSWERS[answer], note) for _, b in chosen]
+        answers = [ReviewAnswer(a, b, _ANSWERS[answer], note) for _, b in chosen]
         return self._write(session, answers, [seen for seen, _ in chosen])
 
-    def undo(self, session: Session, form: Fields) -> Decision:
+    def undo(self, session: Session, form: Fields) -> ReviewDecision:
         """Write the reviews that pairs had before a decision.
 
         Raises:
@@ -83,18 +83,18 @@ class Decisions:
         answers, seen = [], []
         for (a, b, *_), then, now in zip(decision.answers, *decision.done, strict=True):
             undone = (None, None) if then is None else (then.same, then.note)
-            answers.append(Answer(a, b, *undone))
+            answers.append(ReviewAnswer(a, b, *undone))
             seen.append(version(a, b, now))
         return self._write(session, answers, seen, is_undo=True)
 
     def _write(
         self,
         session: Session,
-        answers: list[Answer],
+        answers: list[ReviewAnswer],
         seen: Sequence[str],
         *,
         is_undo: bool = False,
-    ) -> Decision:
+    ) -> ReviewDecision:
         def require(before: Sequence[Review | None]) -> None:
             for (a, b, *_), review, shown in zip(answers, before, seen, strict=True):
                 if version(a, b, review) != shown:
@@ -103,7 +103,7 @@ class Decisions:
         done = review_pairs(session, answers, session.fitting_rules, require)
         session.database.checkpoint()
         number = next(self._numbers)
-        decision = self._made[f"{number}"] = Decision(number, answers, done, is_undo)
+        decision = self._made[f"{number}"] = ReviewDecision(number, answers, done, is_undo)
         self._made.pop(f"{number - _MAX_REMEMBERED}", None)
         return decision
 

@@ -100,6 +100,7 @@ def environment() -> Environment:
     made.globals.update(
         link=link,
         layout="base.html",
+        root="",
         MAX_WHOLE_CHARACTERS=MAX_WHOLE_CHARACTERS,
         STATUSES=STATUSES,
     )

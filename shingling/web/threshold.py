@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from shingling.rules.rules import Rules
     from shingling.store.session import Session
-    from shingling.tuning.report import Report
+    from shingling.tuning.report import TuningReport
     from shingling.web.requests import Fields, Values
     from shingling.web.store_threads import Kept, Steps, StoreThreads
 
@@ -104,7 +104,7 @@ class ThresholdPage(WalkPage[Compared]):
         }
 
 
-def _advise(session: Session) -> tuple[Report | None, str]:
+def _advise(session: Session) -> tuple[TuningReport | None, str]:
     """Ask `tune` for a threshold under the present scheme, or say why there is none."""
     store = Store(session)
     try:
@@ -133,7 +133,7 @@ def advise_by(present: float, other: float, rows: list[Values]) -> Advice:
     return advise(present, other, sum(judged), len(judged), len(counted))
 
 
-def _qualities(report: Report) -> list[tuple[float, Any]]:
+def _qualities(report: TuningReport) -> list[tuple[float, Any]]:
     """Precision and recall of some thresholds, by the reviewed pairs."""
     resemblances = report.present.resemblances
     return [(at, quality(resemblances >= at, report.same)) for at in _THRESHOLDS_SHOWN.tolist()]

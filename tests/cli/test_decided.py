@@ -8,9 +8,9 @@ import pytest
 
 from shingling import Page, Rules, Store
 from shingling.extraction.main_text import extract_page
-from shingling.store.decided import Step, deciding_step, deciding_value, why
+from shingling.store.decided import DecidingStep, deciding_step, deciding_value, why
 from shingling.store.session import Session
-from shingling.web.pairs import Pair, read_pair
+from shingling.web.pairs import ShownPair, read_pair
 from tests.support.installed import ROOT
 from tests.support.pages import article
 
@@ -33,12 +33,12 @@ def stored(store: Store, url: str) -> StoredPage:
     return page
 
 
-def pair_of(url: str, a: str, b: str) -> Pair:
+def pair_of(url: str, a: str, b: str) -> ShownPair:
     with Session.open(url, create=False) as session:
         return read_pair(session, a, b)
 
 
-def step_of(pair: Pair) -> str:
+def step_of(pair: ShownPair) -> str:
     [step] = [one for one in pair.steps if one.decides]
     return step.question
 
@@ -78,7 +78,7 @@ def test_every_place_says_of_a_page_what_its_verdict_says(url: str, dedup: Any) 
         assert pair.decision is not None
         assert pair.decision.value == pytest.approx(said["resemblance"], abs=0.0006)
         is_exact = listed[one]["status"] == "exact"
-        assert step_of(pair) == (Step.SAME if is_exact else Step.NEAR).value
+        assert step_of(pair) == (DecidingStep.SAME if is_exact else DecidingStep.NEAR).value
     for one in sorted(duplicates)[::7]:
         said = told(verdicts[one].as_dict())
         [shown] = dedup("show", one, "--explain", "--json").json()
@@ -115,7 +115,7 @@ def test_an_exact_copy_names_the_duplicate_that_it_equals(url: str, dedup: Any) 
     assert str(pair.decision) == whole
     assert pair.known.whole is not None
     assert f"{pair.known.whole.resemblance:.3f}" == value
-    assert step_of(pair) == Step.SAME.value
+    assert step_of(pair) == DecidingStep.SAME.value
 
 
 def test_a_page_kept_for_its_fields_names_them_and_what_it_is_like(url: str, dedup: Any) -> None:
@@ -147,7 +147,7 @@ def test_a_page_kept_for_its_fields_names_them_and_what_it_is_like(url: str, ded
     shown = dedup("compare", *(item.url for item in items), "--explain", "--json").json()
     assert shown["explained"]["differing_fields"] == ["price", "sku"]
     pair = pair_of(url, "https://a.example/1", "https://a.example/2")
-    assert (pair.fields, step_of(pair)) == (("price", "sku"), Step.NEW.value)
+    assert (pair.fields, step_of(pair)) == (("price", "sku"), DecidingStep.NEW.value)
 
 
 def own_pages(*megabytes: int) -> list[Page]:
@@ -186,9 +186,9 @@ def test_a_page_kept_for_its_text_shows_its_line_and_that_of_the_original(
     assert first.own_text is not None
     assert shown["own_text"] == [*first.own_text]
     pair = pair_of(url, "https://a.example/485", page.url)
-    assert step_of(pair) == Step.NEW.value
+    assert step_of(pair) == DecidingStep.NEW.value
     assert str(pair.decision) == why(page)
-    assert [step.answer for step in pair.steps if step.question == Step.NEAR.value] == [
+    assert [step.answer for step in pair.steps if step.question == DecidingStep.NEAR.value] == [
         "none that counts"
     ]
 
@@ -238,7 +238,10 @@ def test_a_review_decides_whatever_is_measured(url: str, dedup: Any) -> None:
         page = stored(store, "https://b.example/")
     assert (verdict.reason, page.reason) == ("review", "review")
     assert why(page) == "a review has decided: resemblance 0.000"
-    assert step_of(pair_of(url, "https://a.example/", "https://b.example/")) == Step.REVIEW.value
+    assert (
+        step_of(pair_of(url, "https://a.example/", "https://b.example/"))
+        == DecidingStep.REVIEW.value
+    )
     assert "Decided: a review has decided" in dedup("show", page.url, "--explain").out
 
 
@@ -247,11 +250,11 @@ def test_a_piece_is_shown_by_its_containment(url: str) -> None:
     with Store.open(url, containment=0.9) as store:
         _, verdict = decided(store, *pages, containment=0.9)
         page = stored(store, "https://b.example/")
-    assert (verdict.reason, deciding_step(page)) == ("piece", Step.NEAR)
+    assert (verdict.reason, deciding_step(page)) == ("piece", DecidingStep.NEAR)
     assert why(page) == "a piece of it: containment 1.000, at or above 0.9"
     pair = pair_of(url, "https://a.example/", "https://b.example/")
     assert pair.decision is not None
-    assert (f"{pair.decision.value:.3f}", step_of(pair)) == ("1.000", Step.NEAR.value)
+    assert (f"{pair.decision.value:.3f}", step_of(pair)) == ("1.000", DecidingStep.NEAR.value)
     assert deciding_value(page) == verdict.containment
 
 
@@ -282,7 +285,7 @@ def test_every_page_names_the_step_that_decided_it(url: str) -> None:
         other = " ".join([*WORDS[:-3], "one", "two", "three"])
         decided(store, Page("https://a.example/other", other[:1000], title="Two"))
         page = stored(store, "https://a.example/other")
-        assert (page.reason, deciding_step(page)) == ("other_title", Step.NEW)
+        assert (page.reason, deciding_step(page)) == ("other_title", DecidingStep.NEW)
         assert (page.compared_with, page.compared_title) == ("https://a.example/", "One")
         assert why(page).startswith(
             "kept because a page of its site that is alike has another title: its title is"
@@ -290,20 +293,20 @@ def test_every_page_names_the_step_that_decided_it(url: str) -> None:
         )
         decided(store, Page("https://a.example/short", "hardly any words are here", title="Three"))
         page = stored(store, "https://a.example/short")
-        assert (page.reason, deciding_step(page)) == ("short", Step.ENOUGH)
+        assert (page.reason, deciding_step(page)) == ("short", DecidingStep.ENOUGH)
         for number in range(8):
             text = f"{article(60 + number, 150)}\n{footer}"
             decided(store, Page(f"https://t.example/{number}", text, title=f"Page {number}a"))
         decided(store, Page("https://t.example/empty", footer, title="Nothing at all"))
         page = stored(store, "https://t.example/empty")
-        assert (page.reason, deciding_step(page)) == ("template", Step.ENOUGH)
+        assert (page.reason, deciding_step(page)) == ("template", DecidingStep.ENOUGH)
         about = (
             Page(f"https://{name}.example/", article(90), title=f"{name} story") for name in "cd"
         )
         assert [verdict.reason for verdict in decided(store, *about)] == [None, "title_not_in_text"]
     pair = pair_of(url, "https://c.example/", "https://d.example/")
-    near = next(step for step in pair.steps if step.question == Step.NEAR.value)
-    assert (step_of(pair), near.answer) == (Step.NEW.value, "none that counts")
+    near = next(step for step in pair.steps if step.question == DecidingStep.NEAR.value)
+    assert (step_of(pair), near.answer) == (DecidingStep.NEW.value, "none that counts")
 
 
 def test_a_duplicate_that_took_the_place_of_its_original_says_so(url: str) -> None:
@@ -315,8 +318,10 @@ def test_a_duplicate_that_took_the_place_of_its_original_says_so(url: str) -> No
             store.finish_run(run, "finished")
         page = stored(store, "https://b.example/")
     assert verdicts[-1].reason == "original_missing"
-    assert (page.original, deciding_step(page)) == (None, Step.URL)
-    assert step_of(pair_of(url, "https://a.example/", "https://b.example/")) == Step.SAME.value
+    assert (page.original, deciding_step(page)) == (None, DecidingStep.URL)
+    assert (
+        step_of(pair_of(url, "https://a.example/", "https://b.example/")) == DecidingStep.SAME.value
+    )
     assert "took its place" in why(page)
 
 

@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 _LANGUAGE_CODE = r"([a-zA-Z]{2,3})(?![a-zA-Z])"
 _SPLIT, _SIGNS = r"[.,]", r"[-+−'’\s]"
 _AS_WRITTEN = r"f'(?<!\\w){re.escape(value)}(?!\\w)'"
-_ADDRESS = '(href|src|action)="/'
 
 # Each pattern, and what is done with it.
 _USES: dict[str, Callable[[Any], Any]] = {
@@ -128,7 +127,6 @@ _USES: dict[str, Callable[[Any], Any]] = {
     "text.titles._ONLY_MARKS": titles._ONLY_MARKS.fullmatch,
     "tuning.pairs._URL": pairs._URL.findall,
     "web.shown._WEB_URL": shown._WEB_URL.match,
-    f"web.app {_ADDRESS}": lambda page: re.sub(_ADDRESS, r'\1="/dedup/', page),
 }
 _MEETS_NOTHING_FOREIGN = {
     "plugin.settings._PLAIN_SQLITE": "the URL of the store, a setting",

@@ -20,7 +20,7 @@ from shingling.extraction.extractors import find_extractor
 from shingling.extraction.main_text import extract_head
 from shingling.extraction.pages import Fetched, PageExtractor
 from shingling.plugin.items.documents import choose_document, is_same_page
-from shingling.plugin.middleware import Source
+from shingling.plugin.middleware import ItemSource
 from shingling.plugin.settings import DedupSettings
 from shingling.similarity.diff import word_diff
 from shingling.similarity.own_text import own_passage
@@ -292,7 +292,7 @@ _URLS = {
     "tabs": lambda n: "http://host/@" + "\t" * n + "a",
     "percent signs": lambda n: "http://host/@" + "%" * n,
 }
-_SOURCE = Source(HtmlResponse("https://example.org/page"), is_only_item=True)
+_SOURCE = ItemSource(HtmlResponse("https://example.org/page"), is_only_item=True)
 _SETTINGS = DedupSettings.from_settings(Settings())
 _USES_OF_URLS = {
     "safe_url": safe_url,

@@ -19,7 +19,7 @@ from shingling.plugin.items.documents import (
     own_document,
     url_of_part,
 )
-from shingling.plugin.middleware import Source
+from shingling.plugin.middleware import ItemSource
 from shingling.plugin.settings import DedupSettings
 
 SETTINGS = DedupSettings.from_settings(Settings())
@@ -38,11 +38,11 @@ def document_of(
     page: HtmlResponse | None = None,
     before: set[str] | None = None,
 ) -> Document | Reason:
-    source = Source(page or response(), is_only_item=only)
+    source = ItemSource(page or response(), is_only_item=only)
     return chosen(item, source, set() if before is None else before)
 
 
-def chosen(item: dict[str, Any], source: Source | None, before: set[str]) -> Document | Reason:
+def chosen(item: dict[str, Any], source: ItemSource | None, before: set[str]) -> Document | Reason:
     """Choose the document of an item, without its own fields, which other tests are about."""
     document = choose_document(item, source, SETTINGS, before)
     return replace(document, own_fields=None) if isinstance(document, Document) else document
@@ -79,7 +79,7 @@ def test_the_only_item_of_a_page_brings_its_title_to_it(title: Any) -> None:
 @pytest.mark.parametrize("title", [5, {"en": "Blue kettle"}, "!?", object(), True])
 @pytest.mark.parametrize("text", [None, TEXT])
 def test_what_is_no_title_is_data_of_its_item(title: Any, text: str | None) -> None:
-    source = Source(response(), is_only_item=True)
+    source = ItemSource(response(), is_only_item=True)
     document = choose_document({"title": title, "text": text}, source, SETTINGS, set())
     assert isinstance(document, Document)
     assert document.title is None
@@ -113,7 +113,7 @@ def test_a_document_without_a_url_is_named_by_its_page_and_text() -> None:
 
 
 def test_items_without_response_are_compared_only_with_text_and_url() -> None:
-    for source in (None, Source(None, is_only_item=True)):
+    for source in (None, ItemSource(None, is_only_item=True)):
         assert chosen({"url": "/x"}, source, set()) == Reason.NO_CONTENT
         assert chosen({"text": TEXT}, source, set()) == Reason.NO_URL
         assert chosen({"name": "x"}, source, set()) == Reason.NO_URL

@@ -16,7 +16,7 @@ from scrapy.utils.test import get_crawler
 from shingling.plugin.items import decider as decider_module
 from shingling.plugin.items.checking import Outcome
 from shingling.plugin.items.decider import ItemDecider
-from shingling.plugin.middleware import Source
+from shingling.plugin.middleware import ItemSource
 from shingling.plugin.report import DuplicatePage, Report, UnchangedPage
 from shingling.plugin.settings import DedupSettings
 from shingling.rules.reasons import Reason
@@ -71,13 +71,15 @@ class Pipelines:
         self.checker: Any = self.decider.checker
         self.behind: list[asyncio.Future[bool]] = []
 
-    def send(self, url: str, source: Source | None = None) -> asyncio.Task[str]:
+    def send(self, url: str, source: ItemSource | None = None) -> asyncio.Task[str]:
         """Send an item; the task says what becomes of it."""
         item = {"text": "Some text"} if source else {"url": url, "text": "Some text"}
         self.behind.append(asyncio.get_running_loop().create_future())
         return asyncio.create_task(self._send(item, source, self.behind[-1]))
 
-    async def _send(self, item: Any, source: Source | None, behind: asyncio.Future[bool]) -> str:
+    async def _send(
+        self, item: Any, source: ItemSource | None, behind: asyncio.Future[bool]
+    ) -> str:
         signal, became = signals.item_dropped, "lost"
         try:
             await self.decider.decide(item, source)
@@ -153,7 +155,7 @@ def test_of_parts_of_a_page_that_say_the_same_all_come_out_or_none(
 ) -> None:
     async def run(first: Verdict, **settings: Any) -> list[str]:
         pipelines = Pipelines(monkeypatch, **settings)
-        source = Source(HtmlResponse(U), is_only_item=False)
+        source = ItemSource(HtmlResponse(U), is_only_item=False)
         pipelines.checker.verdicts[f"{U}#hash"] = [first, AGAIN]
         tasks = [pipelines.send(U, source) for _ in range(2)]
         await moment()

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
+from scrapy.settings import Settings
+from scrapy.utils.test import get_crawler
+
 from shingling import Store
+from shingling.plugin.report import LINES, Report
+from shingling.plugin.settings import DedupSettings
+from shingling.rules.reasons import Reason
+from shingling.store.model import Verdict
 from shingling.store.session import Session
 from shingling.web.overview import count_all
 from shingling.web.pages import show_run
@@ -103,7 +111,7 @@ def test_kept_items_and_known_duplicates_are_counted_with_what_changes_it(tmp_pa
     assert first.stat("dedup/other_title") == "1"
     assert lines(first, "Dedup: 3 items: 0 dropped, 1 new, 0 unchanged, 0 changed, 1 duplicate")
     assert lines(first, "kept, 1 kept for a reason (1 other_title), 0 skipped, 0 errors")
-    (line,) = lines(first, "Dedup: 1 near-duplicate kept because the titles tell other pages.")
+    (line,) = lines(first, "Dedup: 1 item kept because a page that is alike has another title.")
     assert line.endswith(': DEDUP_TITLE_FIELD = "headline"')
     with (tmp_path / "first.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
@@ -183,3 +191,51 @@ def test_what_became_of_the_items_is_the_same_wherever_it_is_shown(
     table = written.replace("</td><td", "</td> <td")
     assert all(row in table for row in cells)
     assert [one[1] for one in shown] == ["4", "1", "5", "1", "4"]
+
+
+# Names of fields that no setting may name, and others that are odd.
+TAKEN = ("title", "html", "dedup", " text ", " ", "")
+ODD = ("price, EUR", 'the "real" price', " price ", "пре\u200bдел", "[]")
+
+
+def log_of(given: dict[str, Any], fields: tuple[str, ...], caplog: pytest.LogCaptureFixture) -> str:
+    """Log of a crawl that ends after one item of each kind, which differs in some fields."""
+    crawler = get_crawler(settings_dict={"DEDUP_STORE_URL": "sqlite://", **given})
+    report = Report(crawler, DedupSettings.from_settings(crawler.settings))
+    here, there = "https://a.example/1", "https://b.example/1"
+    own = ("It costs 5 EUR.", "It costs 9 EUR.")
+    for reason in (Reason.OTHER_FIELDS, Reason.OWN_TEXT, Reason.OTHER_TITLE):
+        report.kept(Verdict("near", there, reason=reason, fields=fields, own_text=own), here)
+    report.kept(Verdict("unchanged", reason=Reason.ORIGINAL_MISSING), here)
+    for status in ("changed", "unchanged"):
+        report.kept(Verdict(status, fields=fields, moving_lines=("3 hours ago",)), here)
+    for number in range(21):
+        report.dropped(Verdict("near", there, fields=fields, own_text=own), f"{here}/{number}")
+    caplog.set_level("INFO")
+    caplog.clear()
+    report.end()
+    return caplog.text
+
+
+def test_no_setting_that_the_log_advises_is_refused(caplog: pytest.LogCaptureFixture) -> None:
+    for given in ({}, {"DEDUP_IGNORE_FIELDS": ["views"]}):
+        for field in (*TAKEN, *ODD):
+            log = log_of(given, (field, "title"), caplog)
+            advised = dict(re.findall(r'(DEDUP_\w+) = ("\w+"|\[.*\])', log))
+            for name, value in advised.items():
+                DedupSettings.from_settings(Settings({**given, name: json.loads(value)}))
+            assert ("DEDUP_FIELDS" in advised) == (field in ODD)
+            assert ("DEDUP_IGNORE_FIELDS" in advised) == (field in ODD)
+    about = {line.setting.partition(":")[0].partition("{")[0] for line in LINES}
+    assert all(words in log for words in about), "every line of the table has been logged"
+
+
+def test_fields_that_no_setting_may_name_are_named_without_advice(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    log = log_of({}, ("title",), caplog)
+    assert "1 item kept because the fields differ: title (1)\n" in log
+    assert "items have changed in their fields alone: title (1)\n" in log
+    assert "although these fields differ: title (21)\n" in log
+    both = log_of({}, ("author", "title"), caplog)
+    assert "differ: author (21), title (21). To keep items that differ in author: DEDUP_FIE" in both

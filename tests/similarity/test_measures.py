@@ -22,7 +22,7 @@ from shingling.rules import MIN_WORDS_FOR_SIMHASH
 from shingling.similarity.classic import classic_overlap
 from shingling.similarity.common_runs import align, longest_common_run
 from shingling.similarity.cosines import DocumentFrequencies, Weighting, cosine
-from shingling.similarity.diff import Change, _sentences, word_diff
+from shingling.similarity.diff import DiffStretch, _sentences, word_diff
 from shingling.similarity.measures import equal_supershingles
 from shingling.sketch import SimhashFeatures
 from shingling.sketch.idf import Idf
@@ -152,7 +152,7 @@ def test_long_runs_are_found_in_long_texts() -> None:
 # Differences
 
 
-def assert_whole(changes: list[Change], a: str, b: str) -> None:
+def assert_whole(changes: list[DiffStretch], a: str, b: str) -> None:
     """Changes hold all letters of both texts, and take turns with what is the same."""
     for text, parts in ((a, (one.a for one in changes)), (b, (one.b for one in changes))):
         assert re.sub(r"\W", "", "".join(parts)) == re.sub(r"\W", "", text)

@@ -22,7 +22,7 @@ from shingling.store.model import Page
 from shingling.store.store import Store
 from shingling.tuning.commands import tune
 from shingling.tuning.pairs import LabelledPair, read_pairs
-from shingling.tuning.report import Report, tune_on
+from shingling.tuning.report import TuningReport, tune_on
 from tests.support.pages import article, html
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def made_pairs(number: int = 24, *, same: int = 6, different: int = 60) -> list[
     ]
 
 
-def tuned(pairs: list[LabelledPair], threshold: float = 0.8) -> Report:
+def tuned(pairs: list[LabelledPair], threshold: float = 0.8) -> TuningReport:
     """Report on pairs, under the default scheme."""
     return tune_on(pairs, DEFAULT, Rules(threshold=threshold))
 
@@ -79,7 +79,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 @pytest.fixture(scope="module")
-def report() -> Report:
+def report() -> TuningReport:
     return tuned(made_pairs(same=12))
 
 
@@ -245,7 +245,7 @@ def test_too_few_pairs_of_either_label_are_refused(labels: list[bool], counts: s
 
 
 def test_a_lower_threshold_is_recommended_if_the_present_one_finds_nothing(
-    report: Report,
+    report: TuningReport,
 ) -> None:
     assert report.present.quality.recall.value < 0.2
     assert report.recommended.quality.f1 == 1
@@ -304,7 +304,7 @@ def test_wrong_pairs_and_another_method_are_warned_of() -> None:
     assert any('DEDUP_METHOD is "simhash"' in own for own in found.warnings)
 
 
-def test_the_same_pairs_give_the_same_report_in_any_order(report: Report) -> None:
+def test_the_same_pairs_give_the_same_report_in_any_order(report: TuningReport) -> None:
     again = tuned(made_pairs(same=12)[::-1])
     assert json.dumps(again.as_dict()) == json.dumps(report.as_dict())
 

@@ -133,7 +133,7 @@ def _import_store(options: CommandOptions, records: Iterator[Record]) -> int:
 
 def _import_feed(options: CommandOptions, lines: Iterable[Line]) -> int:
     """Decide the pages of an old crawl's items, in their order."""
-    from shingling.admin.importing import Fields, decide_feed
+    from shingling.admin.importing import FeedFields, decide_feed
 
     if (options.settings.scope == "spider") != (options.spider is not None):
         raise UsageError('DEDUP_SCOPE = "spider" and --spider NAME go together')
@@ -142,7 +142,7 @@ def _import_feed(options: CommandOptions, lines: Iterable[Line]) -> int:
         ids: tuple[str, ...] = (options.id_field,)
     else:
         ids = ("id", "_id") if options.url_field is None else ()
-    fields = Fields(
+    fields = FeedFields(
         url=options.url_field or options.settings.url_field,
         text=options.text_field or options.settings.text_fields[0],
         html=options.html_field or options.settings.html_fields[0],

@@ -23,7 +23,7 @@ from shingling.bulk.pairs import MAX_ROWS
 from shingling.bulk.spark.near import DUPLICATES, near_duplicates
 from shingling.bulk.spark.signing import SIGNED, TEXTS, read_texts, sign_rows
 from shingling.bulk.spark.storing import KNOWN, known_pages, store_lines
-from shingling.bulk.spark.work import Work, exists
+from shingling.bulk.spark.work import SparkWork, exists
 from shingling.errors import BulkError
 from shingling.rules import METHODS
 from shingling.store.ids import USUAL_ID_FIELDS
@@ -143,7 +143,7 @@ class Decided:
     store: DataFrame | None
     _outcomes: DataFrame = field(repr=False)
     _same_id: DataFrame = field(repr=False)
-    _work: Work = field(repr=False)
+    _work: SparkWork = field(repr=False)
 
     def counts(self) -> Summary:
         """Count kept, removed and bad rows; `problems` has the first bad rows of files."""
@@ -198,7 +198,7 @@ def deduplicate_frame(
     if folder is None:
         raise BulkError("name a work folder, or set Spark's checkpoint folder")
     nowhere = f"CAST(NULL AS string) AS {_FILE}", f"CAST(NULL AS long) AS {_LINE}"
-    own = Work(rows.sparkSession, f"{folder}/shingling-{uuid4().hex}")
+    own = SparkWork(rows.sparkSession, f"{folder}/shingling-{uuid4().hex}")
     return _decided(rows.selectExpr("*", *nowhere), options, columns, against, own)
 
 
@@ -235,7 +235,7 @@ def deduplicate_parquet(
             raise BulkError(f"{plain_line(out)}: {name} is there, of another run")
     rows = _read(spark, inputs)
     columns = [*_required(rows, options, order), _INPUT, _FILE, _LINE]
-    work = Work(spark, f"{out}/work")
+    work = SparkWork(spark, f"{out}/work")
     try:
         decided = _decided(rows, options, columns, against, work)
         summary = decided.counts()
@@ -286,7 +286,7 @@ def _required(
 
 
 def _decided(
-    rows: DataFrame, options: Options, columns: Sequence[str], against: str | None, work: Work
+    rows: DataFrame, options: Options, columns: Sequence[str], against: str | None, work: SparkWork
 ) -> Decided:
     """Decide rows; those that are not from files have null as their file and line.
 
@@ -349,7 +349,7 @@ def _decided(
     )
 
 
-def _numbered(rows: DataFrame, name: str, first: int, work: Work) -> DataFrame:
+def _numbered(rows: DataFrame, name: str, first: int, work: SparkWork) -> DataFrame:
     """Give rows numbers, in their order, from the first one on."""
     numbered = work.write(rows.withColumn(_AT, f.monotonically_increasing_id()), name)
     part = f"shiftright({_AT}, {_PART_BITS}) AS shingling_part"

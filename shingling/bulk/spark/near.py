@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from shingling.arrays import Flags, Integers, Minima, Octets
     from shingling.bulk.options import Options
-    from shingling.bulk.spark.work import Work
+    from shingling.bulk.spark.work import SparkWork
     from shingling.sketch import Halves, Scheme
 
 KEYS = "row long, key long, is_own boolean"
@@ -49,7 +49,7 @@ _OWN_KEYS = 2  # the first ones that `Halves.probes` gives: the row's own halves
 
 
 def near_duplicates(
-    signed: DataFrame, texts: DataFrame, known: int, rows: int, options: Options, work: Work
+    signed: DataFrame, texts: DataFrame, known: int, rows: int, options: Options, work: SparkWork
 ) -> DataFrame:
     """Find the near-duplicates with their originals: `DUPLICATES`.
 

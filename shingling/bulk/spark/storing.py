@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from shingling.bulk.options import Options
-    from shingling.bulk.spark.work import Work
+    from shingling.bulk.spark.work import SparkWork
 
 KNOWN = (
     "at long, row long, original long, status string, resemblance double, containment double,"
@@ -48,7 +48,7 @@ FROM {records} WHERE record = 'page'
 _LAST = 1 << 62  # behind all rows
 
 
-def known_pages(against: str, options: Options, work: Work) -> tuple[DataFrame, int]:
+def known_pages(against: str, options: Options, work: SparkWork) -> tuple[DataFrame, int]:
     """Read the pages of an exported store as rows that are signed and decided.
 
     Args:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Work:
+class SparkWork:
     """A folder of Parquet files; a frame that is read from there is not computed again.
 
     Args:

@@ -8,7 +8,7 @@ counts that for or against changes, and `refetches` chooses which pages are fetc
 `traps` finds pages that lead to themselves. `site` learns of one site, `learner` has them all.
 """
 
-from shingling.fetching.learning.changes import Change, read_change
+from shingling.fetching.learning.changes import UrlChange, read_change
 from shingling.fetching.learning.learner import UrlLearner, site_name
 from shingling.fetching.learning.pages import (
     MAX_LINKS,
@@ -21,11 +21,11 @@ from shingling.fetching.learning.pages import (
 
 __all__ = [
     "MAX_LINKS",
-    "Change",
     "Contradiction",
     "FetchedPage",
     "RuleCounts",
     "Skip",
+    "UrlChange",
     "UrlLearner",
     "UrlRule",
     "read_change",

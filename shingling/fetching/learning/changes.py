@@ -25,7 +25,7 @@ _EXTENSIONS = frozenset(("html", "htm", "xhtml", "shtml", "php", "asp", "aspx", 
 _INDEX_NAMES = ("index.", "default.", "home.")
 
 
-class Change(NamedTuple):
+class UrlChange(NamedTuple):
     """One way to change a URL.
 
     Args:
@@ -46,7 +46,7 @@ class Change(NamedTuple):
         return " ".join(part for part in self if part)
 
 
-class Step(NamedTuple):
+class AppliedChange(NamedTuple):
     """A change that was applied to a URL.
 
     Args:
@@ -55,7 +55,7 @@ class Step(NamedTuple):
         risk: probability that it loses something.
     """
 
-    change: Change
+    change: UrlChange
     dropped: str
     risk: float
 
@@ -64,7 +64,7 @@ class Reduced(NamedTuple):
     """A reduced URL, and how it came about."""
 
     parts: Parts
-    steps: tuple[Step, ...]
+    steps: tuple[AppliedChange, ...]
 
     @property
     def key(self) -> int:
@@ -83,13 +83,13 @@ DROP_PAIR = "drop-segment-pair"
 DROP_EXTENSION = "drop-extension"
 EXCHANGE_SEGMENT = "exchange-segment"
 
-HTTPS = Change("use-https")
-WWW = Change("drop-www")
-SLASH = Change("drop-slash")
-LOWER = Change("lower-case")
-FOLD = Change("fold-segments")
-SLUG = Change("drop-slug")
-SORT = Change("sort-parameters")
+HTTPS = UrlChange("use-https")
+WWW = UrlChange("drop-www")
+SLASH = UrlChange("drop-slash")
+LOWER = UrlChange("lower-case")
+FOLD = UrlChange("fold-segments")
+SLUG = UrlChange("drop-slug")
+SORT = UrlChange("sort-parameters")
 _OF_VALUES = (DROP_VALUE, ONE_PAGE)
 
 
@@ -98,25 +98,25 @@ def _is_nameable(name: str) -> bool:
     return 0 < len(name) <= _MAX_NAME_CHARACTERS and " " not in name and name.isprintable()
 
 
-def read_change(text: str) -> Change | None:
+def read_change(text: str) -> UrlChange | None:
     """Read the text form of a change; None if it is none."""
     kind, _, names = text.partition(" ")
     what, _, other = names.partition("=" if kind in _OF_VALUES else " ")
-    change = Change(kind, what, other)
+    change = UrlChange(kind, what, other)
     if kind not in KINDS or change.text != text:
         return None
     if kind in _OF_VALUES:
         is_valid = _is_nameable(what) and (not other or _is_nameable(other))
     elif kind == EXCHANGE_SEGMENT:
         is_valid = _is_nameable(what) and _is_nameable(other) and what > other
-    elif Change(kind) in _ALWAYS_TRIED:
+    elif UrlChange(kind) in _ALWAYS_TRIED:
         is_valid = not names
     else:
         is_valid = _is_nameable(names) and not (kind == DROP_PARAMETER and "=" in names)
     return change if is_valid else None
 
 
-def apply(change: Change, parts: Parts) -> Parts | None:
+def apply(change: UrlChange, parts: Parts) -> Parts | None:
     """Change a URL; None if there is nothing to change."""
     changed = KINDS[change.kind](change, parts)
     return None if changed == parts else changed
@@ -177,20 +177,20 @@ def fold(segments: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(folded)
 
 
-def _drop_parameter(change: Change, parts: Parts) -> Parts:
+def _drop_parameter(change: UrlChange, parts: Parts) -> Parts:
     return parts._replace(
         query=tuple(parameter for parameter in parts.query if name_of(parameter) != change.what)
     )
 
 
-def _drop_value(change: Change, parts: Parts) -> Parts:
+def _drop_value(change: UrlChange, parts: Parts) -> Parts:
     dropped = (f"{change.what}={change.other}", "" if change.other else change.what)
     return parts._replace(
         query=tuple(parameter for parameter in parts.query if parameter not in dropped)
     )
 
 
-def _drop_path_parameter(change: Change, parts: Parts) -> Parts:
+def _drop_path_parameter(change: UrlChange, parts: Parts) -> Parts:
     def without(segment: str) -> str:
         page, *parameters = segment.split(";")
         return ";".join(
@@ -200,13 +200,13 @@ def _drop_path_parameter(change: Change, parts: Parts) -> Parts:
     return parts._replace(segments=tuple(map(without, parts.segments)))
 
 
-def _drop_last(change: Change, parts: Parts) -> Parts:
+def _drop_last(change: UrlChange, parts: Parts) -> Parts:
     if not parts.segments or masked(parts.segments[-1]) != change.what:
         return parts
     return parts._replace(segments=parts.segments[:-1], slash=True)
 
 
-def _drop_slug(_: Change, parts: Parts) -> Parts:
+def _drop_slug(_: UrlChange, parts: Parts) -> Parts:
     number, last = ("", "", *parts.segments)[-2:]
     words = [word for word in last.split("-") if word and not word.isdecimal()]
     if len(words) < 2 or not number.isdecimal():
@@ -214,7 +214,7 @@ def _drop_slug(_: Change, parts: Parts) -> Parts:
     return parts._replace(segments=parts.segments[:-1], slash=False)
 
 
-def _drop_segments(change: Change, parts: Parts) -> Parts:
+def _drop_segments(change: UrlChange, parts: Parts) -> Parts:
     """Drop a segment, or a pair, but not the last one."""
     number = 2 if change.kind == DROP_PAIR else 1
     if change.what not in parts.segments[:-number]:
@@ -223,32 +223,32 @@ def _drop_segments(change: Change, parts: Parts) -> Parts:
     return parts._replace(segments=parts.segments[:at] + parts.segments[at + number :])
 
 
-def _drop_extension(change: Change, parts: Parts) -> Parts:
+def _drop_extension(change: UrlChange, parts: Parts) -> Parts:
     *folders, last = parts.segments or ("",)
     if extension(last) != change.what:
         return parts
     return parts._replace(segments=(*folders, last.removesuffix(f".{change.what}")), slash=False)
 
 
-def _exchange_segment(change: Change, parts: Parts) -> Parts:
+def _exchange_segment(change: UrlChange, parts: Parts) -> Parts:
     if change.what not in parts.segments:
         return parts
     at = parts.segments.index(change.what)
     return parts._replace(segments=(*parts.segments[:at], change.other, *parts.segments[at + 1 :]))
 
 
-def _drop_host(change: Change, parts: Parts) -> Parts:
+def _drop_host(change: UrlChange, parts: Parts) -> Parts:
     return parts._replace(host=parts.host.removeprefix(f"{change.what or 'www'}."))
 
 
-def _one_page(change: Change, parts: Parts) -> Parts:
+def _one_page(change: UrlChange, parts: Parts) -> Parts:
     parameter = f"{change.what}={change.other}"
     if not parts.segments or parameter not in parts.query:
         return parts
     return parts._replace(segments=(), slash=True, query=(parameter,))
 
 
-KINDS: dict[str, Callable[[Change, Parts], Parts]] = {
+KINDS: dict[str, Callable[[UrlChange, Parts], Parts]] = {
     DROP_PATH_PARAMETER: _drop_path_parameter,
     HTTPS.kind: lambda _, parts: parts._replace(scheme="https"),
     WWW.kind: _drop_host,
@@ -274,18 +274,18 @@ _ORDER = {kind: number for number, kind in enumerate(KINDS)}
 _ALWAYS_TRIED = (HTTPS, WWW, LOWER, FOLD, SLUG, SLASH, SORT)
 
 
-def changes_of(parts: Parts, also: Iterable[Change] = ()) -> dict[Change, Parts]:
+def changes_of(parts: Parts, also: Iterable[UrlChange] = ()) -> dict[UrlChange, Parts]:
     """Try the changes on a URL that one URL alone shows, and some others: what each makes of it."""
     query = [parameter.partition("=") for parameter in parts.query]
     last = parts.segments[-1] if parts.segments else ""
     found = (
-        *(Change(DROP_PARAMETER, name) for name, _, _ in query),
-        *(Change(DROP_PATH_PARAMETER, name) for name in path_parameters(parts.segments)),
-        Change(DROP_HOST, parts.host.partition(".")[0]),
-        *(Change(ONE_PAGE, name, value) for name, _, value in query if value.isalpha()),
-        *(Change(DROP_PAIR, segment) for segment in parts.segments[:2]),
-        Change(DROP_LAST, masked(last)),
-        Change(DROP_EXTENSION, extension(last)),
+        *(UrlChange(DROP_PARAMETER, name) for name, _, _ in query),
+        *(UrlChange(DROP_PATH_PARAMETER, name) for name in path_parameters(parts.segments)),
+        UrlChange(DROP_HOST, parts.host.partition(".")[0]),
+        *(UrlChange(ONE_PAGE, name, value) for name, _, value in query if value.isalpha()),
+        *(UrlChange(DROP_PAIR, segment) for segment in parts.segments[:2]),
+        UrlChange(DROP_LAST, masked(last)),
+        UrlChange(DROP_EXTENSION, extension(last)),
     )
     named = (
         change
@@ -296,7 +296,7 @@ def changes_of(parts: Parts, also: Iterable[Change] = ()) -> dict[Change, Parts]
     return {change: changed for change, changed in tried if changed is not None}
 
 
-def differences(a: Parts, b: Parts) -> tuple[Change, ...]:
+def differences(a: Parts, b: Parts) -> tuple[UrlChange, ...]:
     """Find the changes that make two URLs equal when they are applied to both.
 
     None are found if there are too many, or if one of them is not known.
@@ -315,19 +315,19 @@ def differences(a: Parts, b: Parts) -> tuple[Change, ...]:
     return ()
 
 
-def in_order(changes: Iterable[Change]) -> list[Change]:
+def in_order(changes: Iterable[UrlChange]) -> list[UrlChange]:
     """Sort changes as they are applied: of segments, the greatest is exchanged first."""
     return sorted(sorted({*changes}, reverse=True), key=lambda change: _ORDER[change.kind])
 
 
-def make_equal(changes: Iterable[Change], parts: Parts) -> Parts:
+def make_equal(changes: Iterable[UrlChange], parts: Parts) -> Parts:
     """Apply changes to a URL: of a segment that is repeated, only the first is exchanged."""
     for change in in_order(changes):
         parts = KINDS[change.kind](change, parts)
     return parts
 
 
-def value_dropped(a: Parts, b: Parts, change: Change) -> Change | None:
+def value_dropped(a: Parts, b: Parts, change: UrlChange) -> UrlChange | None:
     """Find the narrower change if one URL has one value of a parameter, the other none."""
     if change.kind != DROP_PARAMETER:
         return None
@@ -338,21 +338,21 @@ def value_dropped(a: Parts, b: Parts, change: Change) -> Change | None:
     if sorted(map(len, values)) != [0, 1]:
         return None
     value = max(values)[0].partition("=")[2]
-    return Change(DROP_VALUE, change.what, value) if not value or _is_nameable(value) else None
+    return UrlChange(DROP_VALUE, change.what, value) if not value or _is_nameable(value) else None
 
 
-def _of_hosts(a: str, b: str) -> Iterator[Change]:
+def _of_hosts(a: str, b: str) -> Iterator[UrlChange]:
     for label in sorted({a.partition(".")[0], b.partition(".")[0]}):
         if label == "www":
             yield WWW
         elif label in HOST_LABELS:
-            yield Change(DROP_HOST, label)
+            yield UrlChange(DROP_HOST, label)
 
 
-def _of_queries(a: tuple[str, ...], b: tuple[str, ...]) -> Iterator[Change]:
+def _of_queries(a: tuple[str, ...], b: tuple[str, ...]) -> Iterator[UrlChange]:
     counts_a, counts_b = Counter(a), Counter(b)
     names = {name_of(parameter) for parameter in (counts_a - counts_b) + (counts_b - counts_a)}
-    yield from (Change(DROP_PARAMETER, name) for name in sorted(names))
+    yield from (UrlChange(DROP_PARAMETER, name) for name in sorted(names))
     left = [
         [parameter for parameter in query if name_of(parameter) not in names] for query in (a, b)
     ]
@@ -360,20 +360,23 @@ def _of_queries(a: tuple[str, ...], b: tuple[str, ...]) -> Iterator[Change]:
         yield SORT
 
 
-def _in_segments(a: Parts, b: Parts) -> Iterator[tuple[Change, ...]]:
+def _in_segments(a: Parts, b: Parts) -> Iterator[tuple[UrlChange, ...]]:
     """Yield the changes that may be needed inside the segments of a path, first most of them."""
     if a.segments != b.segments:
         names = {*path_parameters(a.segments), *path_parameters(b.segments)}
-        parameters = tuple(Change(DROP_PATH_PARAMETER, name) for name in sorted(names))
+        parameters = tuple(UrlChange(DROP_PATH_PARAMETER, name) for name in sorted(names))
         endings = {extension(last) for last in (*a.segments[-1:], *b.segments[-1:])}
         if len(endings) > 1:
-            yield (*parameters, *(Change(DROP_EXTENSION, ending) for ending in endings if ending))
+            yield (
+                *parameters,
+                *(UrlChange(DROP_EXTENSION, ending) for ending in endings if ending),
+            )
         if parameters:
             yield parameters
     yield ()
 
 
-def _of_paths(a: Parts, b: Parts) -> Iterator[tuple[Change, ...]]:
+def _of_paths(a: Parts, b: Parts) -> Iterator[tuple[UrlChange, ...]]:
     """Yield the changes that may make two paths equal, the plainest first."""
     yield ()
     if a.segments == b.segments:
@@ -383,11 +386,11 @@ def _of_paths(a: Parts, b: Parts) -> Iterator[tuple[Change, ...]]:
     if len(long) == len(short):
         pairs = [(x, y) for x, y in zip(long, short, strict=True) if x != y]
         if masked(long[-1]) == masked(short[-1]):
-            yield (Change(DROP_LAST, masked(long[-1])),)
+            yield (UrlChange(DROP_LAST, masked(long[-1])),)
         if len(pairs) == 1:  # of `/posts/52` and `/threads/5`, no exchange holds without the other
-            yield (Change(EXCHANGE_SEGMENT, max(pairs[0]), min(pairs[0])),)
+            yield (UrlChange(EXCHANGE_SEGMENT, max(pairs[0]), min(pairs[0])),)
         return
     at = next((n for n, segment in enumerate(short) if segment != long[n]), len(short))
-    yield (Change(DROP_LAST, masked(long[-1])),)
-    yield (Change(DROP_SEGMENT, long[at]),)
-    yield (Change(DROP_PAIR, long[at]),)
+    yield (UrlChange(DROP_LAST, masked(long[-1])),)
+    yield (UrlChange(DROP_SEGMENT, long[at]),)
+    yield (UrlChange(DROP_PAIR, long[at]),)

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from shingling.fetching.learning.changes import kind_of
 from shingling.fetching.learning.evidence import path_nodes
 from shingling.fetching.learning.parts import split
-from shingling.fetching.learning.recent import Recent
+from shingling.fetching.learning.recent import RecentValues
 from shingling.fetching.learning.snapshots import Likeness, VolatileSentences, links_of
 
 if TYPE_CHECKING:
-    from shingling.fetching.learning.changes import Change
+    from shingling.fetching.learning.changes import UrlChange
     from shingling.fetching.learning.evidence import NodePath
     from shingling.fetching.learning.parts import Parts
     from shingling.fetching.learning.rules import SiteRules
@@ -23,7 +23,7 @@ _WEIGHT_OF_LAST = 1 / 32  # of the last page of a kind, in the share of new ones
 _MAX_KINDS = 4096  # of URLs of a site
 
 
-class Pair(NamedTuple):
+class ComparedPage(NamedTuple):
     """A page that is compared with an earlier one.
 
     Args:
@@ -37,7 +37,7 @@ class Pair(NamedTuple):
     number: int
     parts: Parts
     snapshot: PageSnapshot
-    changes: tuple[Change, ...]
+    changes: tuple[UrlChange, ...]
     nodes: NodePath
 
 
@@ -56,7 +56,7 @@ class PageComparison:
         self._rules = rules
         self._pages = pages
         self.volatile = VolatileSentences()
-        self._new_of_kind = Recent[int, float](_MAX_KINDS)
+        self._new_of_kind = RecentValues[int, float](_MAX_KINDS)
 
     def note_kind(self, parts: Parts, is_new: bool) -> None:
         """Note whether a page showed what no earlier one has shown, for the kind of its URL."""
@@ -72,13 +72,13 @@ class PageComparison:
         return 1.0 if share is None else share
 
     def pair(
-        self, number: int, parts: Parts, snapshot: PageSnapshot, changes: tuple[Change, ...]
-    ) -> Pair:
+        self, number: int, parts: Parts, snapshot: PageSnapshot, changes: tuple[UrlChange, ...]
+    ) -> ComparedPage:
         """Pair a page with an earlier one."""
         nodes = path_nodes(self._rules.reduce(parts, changes).parts.segments)
-        return Pair(number, parts, snapshot, changes, nodes)
+        return ComparedPage(number, parts, snapshot, changes, nodes)
 
-    def likeness(self, pair: Pair) -> Likeness:
+    def likeness(self, pair: ComparedPage) -> Likeness:
         """Compare both pages of a pair, and where they lead to."""
         earlier = self._pages.snapshot(pair.number)
         if earlier is not None:
@@ -91,7 +91,7 @@ class PageComparison:
             return Likeness.NEW_LINKS
         return likeness
 
-    def new_links(self, pair: Pair, is_settled: bool = False) -> float:
+    def new_links(self, pair: ComparedPage, is_settled: bool = False) -> float:
         """Share of the links of a page that lead to pages to which the earlier one does not lead.
 
         A link that no page has had, because it has an id of its own for instance, counts by what
@@ -128,7 +128,7 @@ class PageComparison:
         number = None if is_of_several else self._pages.find(key)
         return number is not None and not self._pages.has_copy(number)
 
-    def link_key(self, link: str, changes: tuple[Change, ...] = ()) -> int:
+    def link_key(self, link: str, changes: tuple[UrlChange, ...] = ()) -> int:
         """Key of what a link is reduced to, by the rules and some other changes."""
         parts = split(link)
         return hash(link) if parts is None else self._rules.reduce(parts, changes).key

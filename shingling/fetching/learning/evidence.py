@@ -64,7 +64,7 @@ from shingling.fetching.learning.changes import (
     SLUG,
     SORT,
     WWW,
-    Change,
+    UrlChange,
     is_index,
 )
 
@@ -120,13 +120,13 @@ _DIRECTORIES_ON_THEIR_OWN = 12  # that need a page of their own, before others a
 _ids = count()
 
 
-def is_of_content(change: Change) -> bool:
+def is_of_content(change: UrlChange) -> bool:
     """Whether it drops a parameter, or a value of it, that usually says which page is meant."""
     is_of_parameter = change.kind in (DROP_PARAMETER, DROP_VALUE)
     return is_of_parameter and _plain(change.what) in _NAMES_OF_CONTENT
 
 
-def is_of_mirrors(change: Change) -> bool:
+def is_of_mirrors(change: UrlChange) -> bool:
     """Whether it takes one part of a site for a copy of another: `/v1/a` for `/v2/a`, or `/a`."""
     return change.kind == EXCHANGE_SEGMENT or (
         change.kind == DROP_SEGMENT
@@ -134,7 +134,7 @@ def is_of_mirrors(change: Change) -> bool:
     )
 
 
-def prior_of(change: Change) -> float:
+def prior_of(change: UrlChange) -> float:
     """Probability that a change never makes a difference, before anything is known of the site."""
     if change.kind == DROP_VALUE:
         return _VALUE_PRIOR
@@ -193,7 +193,7 @@ class Tree:
         "root",
     )
 
-    def __init__(self, change: Change, counted: Table) -> None:
+    def __init__(self, change: UrlChange, counted: Table) -> None:
         self._id = next(_ids)
         self._counted = counted
         self._prior = prior_of(change)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from shingling.fetching.learning.recent import Recent, Table
+from shingling.fetching.learning.recent import RecentValues, Table
 from shingling.fetching.learning.traps import Traps
 
 if TYPE_CHECKING:
@@ -24,7 +24,9 @@ class Memory:
 
     def __init__(self) -> None:
         self.traps = Traps()
-        self.snapshots: Recent[int, PageSnapshot] = Recent(MAX_SNAPSHOT_BYTES, attrgetter("size"))
+        self.snapshots: RecentValues[int, PageSnapshot] = RecentValues(
+            MAX_SNAPSHOT_BYTES, attrgetter("size")
+        )
         self.first_and_last = Table(19)  # pages with a key of their URLs, or with a content
         self.links = Table(19)  # whether two pages have had a link
         self.content_of_place = Table(16)  # the only content of a path or value

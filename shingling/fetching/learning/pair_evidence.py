@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shingling.fetching.learning.changes import DROP_PAIR, ONE_PAGE, Change, value_dropped
+from shingling.fetching.learning.changes import DROP_PAIR, ONE_PAGE, UrlChange, value_dropped
 from shingling.fetching.learning.evidence import is_of_content, is_of_mirrors
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from shingling.fetching.learning.comparing import Pair
+    from shingling.fetching.learning.comparing import ComparedPage
     from shingling.fetching.learning.rules import SiteRules
     from shingling.fetching.learning.site_pages import SitePages
     from shingling.fetching.learning.snapshots import VolatileSentences
@@ -39,11 +39,15 @@ class PairEvidence:
         # Sets of suspects by which two pages differed: any of them may be to blame, so this did not
         # count. As long as they are the suspects, pages that are the same do not count either, or
         # only those would that speak for them. Sets are only added.
-        self._suspect_sets = set[frozenset[Change]]()
+        self._suspect_sets = set[frozenset[UrlChange]]()
 
     def count_same(
-        self, pair: Pair, counted: Collection[Change] = (), *, is_only_content: bool = False
-    ) -> set[Change]:
+        self,
+        pair: ComparedPage,
+        counted: Collection[UrlChange] = (),
+        *,
+        is_only_content: bool = False,
+    ) -> set[UrlChange]:
         """Count the later page of a pair, which is the same as the earlier one, for their changes.
 
         Args:
@@ -60,7 +64,7 @@ class PairEvidence:
         content = self._volatile.content(pair.snapshot)
         is_new = bool(self._pages.new[pair.number])
         has_id = any(map(is_of_content, pair.changes))  # /thread?id=5 and /post?id=51
-        counted_now = set[Change]()
+        counted_now = set[UrlChange]()
         for change in pair.changes:
             if change in counted or (has_id and is_of_mirrors(change)):
                 continue
@@ -77,7 +81,7 @@ class PairEvidence:
                     self._rules.agree(value, pair.nodes, content, is_new)
         return counted_now
 
-    def count_other(self, pair: Pair, counted: Collection[Change] = ()) -> None:
+    def count_other(self, pair: ComparedPage, counted: Collection[UrlChange] = ()) -> None:
         """Count the later page of a pair, which is another one, against the changes to blame.
 
         It does not count if there are several suspects: then nobody knows which one is to blame.
@@ -100,15 +104,15 @@ class PairEvidence:
                 blame[value] = 1.0
         self._contradict(pair, blame, counted)
 
-    def count_wrong_skip(self, pair: Pair) -> None:
+    def count_wrong_skip(self, pair: ComparedPage) -> None:
         """Count the later page of a pair, which was or would have been lost by a skip."""
         self._contradict(pair, _split_blame(self._risks(pair)))
 
-    def _risks(self, pair: Pair) -> dict[Change, float]:
+    def _risks(self, pair: ComparedPage) -> dict[UrlChange, float]:
         """Risk of each change of a pair."""
         return {change: self._rules.risk(change, pair.nodes) for change in pair.changes}
 
-    def _suspects(self, risks: dict[Change, float]) -> frozenset[Change]:
+    def _suspects(self, risks: dict[UrlChange, float]) -> frozenset[UrlChange]:
         """Find the changes that are not trusted, and beside them those that say there are mirrors.
 
         If all changes are trusted, none is suspect: one of them is wrong in any case.
@@ -122,7 +126,7 @@ class PairEvidence:
         )
 
     def _contradict(
-        self, pair: Pair, blame: dict[Change, float], counted: Collection[Change] = ()
+        self, pair: ComparedPage, blame: dict[UrlChange, float], counted: Collection[UrlChange] = ()
     ) -> None:
         """Count the later page of a pair against each change, by its share of the blame."""
         content = self._volatile.content(pair.snapshot)
@@ -133,7 +137,7 @@ class PairEvidence:
             self._rules.contradict(change, pair.nodes, content, share)
 
 
-def _split_blame(risks: dict[Change, float]) -> dict[Change, float]:
+def _split_blame(risks: dict[UrlChange, float]) -> dict[UrlChange, float]:
     """Split the blame for a lost page among the riskiest changes; if there are, among mirrors.
 
     Args:

@@ -14,7 +14,7 @@ _K = TypeVar("_K")
 _V = TypeVar("_V")
 
 
-class Recent(Generic[_K, _V]):
+class RecentValues(Generic[_K, _V]):
     """A mapping of the entries that were put last.
 
     Args:

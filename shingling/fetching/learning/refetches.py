@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from shingling.fetching.learning.comparing import Pair
+    from shingling.fetching.learning.comparing import ComparedPage
 
 _FIRST_REFETCHES = 8  # of a site on which nothing has been seen to change
 _MORE_REFETCHES = 3  # for each one that has taught something
@@ -24,9 +24,9 @@ class Refetches:
     def __init__(self) -> None:
         self._left, self._taken = _FIRST_REFETCHES, 0
         self._wanted: list[str] = []
-        self.waiting: dict[str, list[Pair]] = {}
+        self.waiting: dict[str, list[ComparedPage]] = {}
 
-    def wait_for(self, url: str, pair: Pair, in_any_case: bool = False) -> bool:
+    def wait_for(self, url: str, pair: ComparedPage, in_any_case: bool = False) -> bool:
         """Let a pair wait until its earlier page was fetched again; False if it will not be."""
         waiting = self.waiting.get(url)
         if waiting is None:
@@ -45,7 +45,7 @@ class Refetches:
         wanted, self._wanted = self._wanted, []
         return wanted
 
-    def take_pairs(self, url: str) -> list[Pair]:
+    def take_pairs(self, url: str) -> list[ComparedPage]:
         """Take the pairs that wait for a page."""
         return self.waiting.pop(url, [])
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from shingling.fetching.learning.changes import (
     DROP_VALUE,
-    Change,
+    AppliedChange,
     Reduced,
-    Step,
+    UrlChange,
     apply,
     in_order,
     read_change,
@@ -48,25 +48,25 @@ class SiteRules:
     """
 
     def __init__(
-        self, site: str, max_risk: float, never: frozenset[Change], memory: Memory
+        self, site: str, max_risk: float, never: frozenset[UrlChange], memory: Memory
     ) -> None:
         self.site = site
         self.max_risk = max_risk
         self._never = never
-        self.trees: dict[Change, Tree] = {}
-        self._acting: dict[Change, None] = {}  # somewhere on the site, as they are applied
+        self.trees: dict[UrlChange, Tree] = {}
+        self._acting: dict[UrlChange, None] = {}  # somewhere on the site, as they are applied
         self._stopped: list[Contradiction] = []  # since the last `take_stopped`
         self.memory = memory
         self.version = next(_versions)
 
-    def risk(self, change: Change, path: NodePath) -> float:
+    def risk(self, change: UrlChange, path: NodePath) -> float:
         """Estimate the share of pages that a change loses at a path; 1 if nothing is known."""
         tree = self.trees.get(change)
         return tree.risk(path) if tree else 1.0
 
-    def reduce(self, parts: Parts, also: Collection[Change] = ()) -> Reduced:
+    def reduce(self, parts: Parts, also: Collection[UrlChange] = ()) -> Reduced:
         """Apply to a URL all changes whose risk is small enough, and some others in any case."""
-        steps: list[Step] = []
+        steps: list[AppliedChange] = []
         for _ in range(_MAX_PASSES):
             before, words = parts, words_of(parts)
             for change in (*self._acting, *also):
@@ -75,7 +75,7 @@ class SiteRules:
                     continue
                 risk = self.risk(change, path_nodes(changed.segments))
                 if risk <= self.max_risk or change in also:
-                    steps.append(Step(change, _dropped(parts, changed), risk))
+                    steps.append(AppliedChange(change, _dropped(parts, changed), risk))
                     parts = changed
             if parts == before:
                 break
@@ -83,7 +83,7 @@ class SiteRules:
 
     def agree(
         self,
-        change: Change,
+        change: UrlChange,
         path: NodePath,
         content: int,
         is_new: bool = True,
@@ -110,7 +110,9 @@ class SiteRules:
         ):
             self._renew([change])
 
-    def contradict(self, change: Change, path: NodePath, content: int, share: float = 1.0) -> None:
+    def contradict(
+        self, change: UrlChange, path: NodePath, content: int, share: float = 1.0
+    ) -> None:
         """Count a page that would have been lost.
 
         Args:
@@ -177,7 +179,7 @@ class SiteRules:
             for key, node in sorted(tree.nodes.items())
         ]
 
-    def _tree(self, change: Change) -> Tree | None:
+    def _tree(self, change: UrlChange) -> Tree | None:
         """Evidence about a change; None if it never acts, or if there is no room for another."""
         tree = self.trees.get(change)
         if tree is None:
@@ -187,7 +189,7 @@ class SiteRules:
             tree = self.trees[change] = Tree(change, self.memory.counted)
         return tree
 
-    def _renew(self, changes: Iterable[Change]) -> None:
+    def _renew(self, changes: Iterable[UrlChange]) -> None:
         """Note which of some changes act now, and sort all that act by where they are applied."""
         self.version = next(_versions)
         acting = self.trees.keys() & self._acting
@@ -201,7 +203,7 @@ class SiteRules:
     def _make_room(self) -> bool:
         """Forget the change about which least is known, if that is next to nothing."""
 
-        def known(change: Change) -> tuple[float, Change]:
+        def known(change: UrlChange) -> tuple[float, UrlChange]:
             root = self.trees[change].root
             return (root.agreed + root.contradicted, change)
 

@@ -16,7 +16,7 @@ from shingling.fetching.learning.changes import (
     DROP_SEGMENT,
     EXCHANGE_SEGMENT,
     ONE_PAGE,
-    Change,
+    UrlChange,
     changes_of,
     differences,
     read_change,
@@ -33,8 +33,8 @@ from shingling.fetching.learning.snapshots import Likeness, links_of, take_snaps
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-    from shingling.fetching.learning.changes import Reduced, Step
-    from shingling.fetching.learning.comparing import Pair
+    from shingling.fetching.learning.changes import AppliedChange, Reduced
+    from shingling.fetching.learning.comparing import ComparedPage
     from shingling.fetching.learning.pages import Contradiction, FetchedPage
     from shingling.fetching.learning.rules import SiteRules
     from shingling.fetching.learning.snapshots import PageSnapshot
@@ -66,7 +66,7 @@ class SiteUrls:
         self._changed_pages = set[int]()  # with another text than in an earlier crawl
         # Pages that were to repeat an earlier one, and have its words but new links: whether these
         # lead to new pages is known when all is fetched, and `settle` decides it.
-        self._pairs_with_new_links: list[Pair] = []
+        self._pairs_with_new_links: list[ComparedPage] = []
 
     def find_repeated(self, parts: Parts, url: str) -> Skip | None:
         """Find the page that a URL would repeat; None if there is none, or too much risk."""
@@ -84,8 +84,8 @@ class SiteUrls:
         return Skip(changes, self.pages.urls[number], risk)
 
     def _steps_between(
-        self, reduced: Reduced, number: int, also: Collection[Change] = ()
-    ) -> list[Step]:
+        self, reduced: Reduced, number: int, also: Collection[UrlChange] = ()
+    ) -> list[AppliedChange]:
         """Find the steps that make a URL and that of a page equal; none if they do not.
 
         Args:
@@ -141,7 +141,9 @@ class SiteUrls:
             shown = page.signature.text_hash, page.title
         return None if shown is None else hash((self.rules.site, shown))
 
-    def _predicted_pair(self, page: FetchedPage, snapshot: PageSnapshot, skip: Skip) -> Pair | None:
+    def _predicted_pair(
+        self, page: FetchedPage, snapshot: PageSnapshot, skip: Skip
+    ) -> ComparedPage | None:
         """Pair a page with the one that it was predicted to repeat.
 
         None if its URL leads to another one by now.
@@ -155,7 +157,7 @@ class SiteUrls:
             return None
         return self._comparison.pair(number, parts, snapshot, changes)
 
-    def _postpone(self, pair: Pair, likeness: Likeness, in_any_case: bool) -> None:
+    def _postpone(self, pair: ComparedPage, likeness: Likeness, in_any_case: bool) -> None:
         """Let a pair wait if nobody can tell yet whether its pages are the same."""
         if likeness is Likeness.DOUBTFUL:
             self.refetches.wait_for(self.pages.urls[pair.number], pair, in_any_case)
@@ -190,9 +192,9 @@ class SiteUrls:
         is_only_content = self.pages.has_one_content(parts.segments, content)
         copies = self.pages.copies(number)
         self._comparison.note_kind(parts, is_new=not copies)
-        counted = set[Change]()
+        counted = set[UrlChange]()
         number_same = 0
-        other_pairs: list[Pair] = []
+        other_pairs: list[ComparedPage] = []
         for earlier, changes in self._similar(number, parts, copies)[:_MAX_COMPARED]:
             pair = self._comparison.pair(earlier, parts, snapshot, changes)
             likeness = self._comparison.likeness(pair)
@@ -208,7 +210,7 @@ class SiteUrls:
 
     def _similar(
         self, number: int, parts: Parts, copies: tuple[int, ...]
-    ) -> list[tuple[int, tuple[Change, ...]]]:
+    ) -> list[tuple[int, tuple[UrlChange, ...]]]:
         """Find earlier pages, and the changes between their URLs and that of a page: fewest first.
 
         Args:
@@ -223,7 +225,7 @@ class SiteUrls:
         }
         return sorted(filter(itemgetter(1), similar), key=lambda pair: len(pair[1]))
 
-    def _neighbours(self, number: int, parts: Parts) -> Iterator[tuple[int, tuple[Change, ...]]]:
+    def _neighbours(self, number: int, parts: Parts) -> Iterator[tuple[int, tuple[UrlChange, ...]]]:
         """Yield earlier pages whose URLs become equal to that of a page by one more change.
 
         Of all pages that the same change makes equal, these are the first and the last. The rules
@@ -238,7 +240,7 @@ class SiteUrls:
             An earlier page, and all changes between both URLs; none if they are not known yet.
         """
         reduced = self.rules.reduce(parts).parts
-        changes_by_key: dict[int, list[Change | None]] = {}
+        changes_by_key: dict[int, list[UrlChange | None]] = {}
         for form in (reduced, reduced._replace(query=())):
             changes_by_key[hash(form)] = [None]
         # Which segments may be exchanged or dropped, no URL tells by itself: other pairs have.
@@ -260,7 +262,7 @@ class SiteUrls:
                         steps = self._steps_between(own, earlier, (one_more,))
                         yield earlier, tuple(step.change for step in steps)
 
-    def _counts_as_other(self, pair: Pair) -> bool:
+    def _counts_as_other(self, pair: ComparedPage) -> bool:
         """Whether a doubtful pair counts as two pages at once.
 
         It does not while a page is fetched again that may tell what changes with each fetch, nor if

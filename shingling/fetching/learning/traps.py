@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from shingling.fetching.learning.changes import kind_of
 from shingling.fetching.learning.pages import Contradiction, Skip
 from shingling.fetching.learning.parts import split
-from shingling.fetching.learning.recent import Recent, Table
+from shingling.fetching.learning.recent import RecentValues, Table
 
 if TYPE_CHECKING:
     from shingling.fetching.learning.pages import FetchedPage
@@ -52,7 +52,7 @@ class Traps:
     def __init__(self) -> None:
         self._repeats = Table(17)  # what a URL shows that others have shown before
         self._links = Table(18)  # how a URL was met: in which trap it was skipped, or `_LINKED`
-        self._traps = Recent[int, _Trap](_MAX_PAGES)  # by what pages have shown
+        self._traps = RecentValues[int, _Trap](_MAX_PAGES)  # by what pages have shown
 
     def find_trap(self, url: str, found_on: str, max_risk: float, *, counted: bool) -> Skip | None:
         """Say whether a request would stay in a trap; None if not, or if nobody knows.

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from shingling.extraction.pages import Extraction
     from shingling.extraction.processes import Worker
-    from shingling.plugin.middleware import Source
+    from shingling.plugin.middleware import ItemSource
     from shingling.plugin.report import Report
     from shingling.plugin.settings import DedupSettings
 
@@ -98,7 +98,7 @@ class ItemDecider:
         self._parts: WeakKeyDictionary[Response, dict[str, str | None]] = WeakKeyDictionary()
         self._closing: asyncio.Task[None] | None = None
 
-    async def decide(self, item: Any, source: Source | None) -> Any:
+    async def decide(self, item: Any, source: ItemSource | None) -> Any:
         """Drop an item whose document is a duplicate, or let it go on with its result.
 
         Args:
@@ -129,7 +129,7 @@ class ItemDecider:
             raise UnchangedPage(f"unchanged: {outcome.url}", log_level=log_level)  # type: ignore[arg-type]  # a name will do
         return await self._keep(item, document, outcome, response)
 
-    def _document_of(self, item: Any, source: Source | None) -> Document | Reason:
+    def _document_of(self, item: Any, source: ItemSource | None) -> Document | Reason:
         urls: set[str] = set()
         if source is not None and source.response is not None:
             urls = self._urls.setdefault(source.response, urls)

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
     from scrapy.http import Response
 
-    from shingling.plugin.middleware import Source
+    from shingling.plugin.middleware import ItemSource
     from shingling.plugin.settings import DedupSettings
     from shingling.rules.own_fields import OwnFields
     from shingling.sketch import Scheme
@@ -97,7 +97,7 @@ class Document:
 
 def choose_document(
     item: Any,
-    source: Source | None,
+    source: ItemSource | None,
     settings: DedupSettings,
     urls_before: set[str],
     began: float | None = None,
@@ -125,7 +125,7 @@ def choose_document(
         chosen = _of_response(own, item, source, response, urls_before)
     if isinstance(chosen, Reason) or chosen.kind is Kind.LIST:
         return chosen
-    others = {*settings.read_fields, settings.result_field}
+    others = {*settings.taken_fields}
     title = settings.title_field, adapter.get(settings.title_field)
     if own.title is None:  # what cannot be read as a title is data
         others.discard(settings.title_field)
@@ -192,7 +192,7 @@ def _strings_of(values: Iterable[tuple[str, Any]]) -> dict[str, str]:
 
 
 def _of_response(
-    own: Document, item: Any, source: Source, response: Response, urls_before: set[str]
+    own: Document, item: Any, source: ItemSource, response: Response, urls_before: set[str]
 ) -> Document | Reason:
     """Choose the document of an item that came from a response."""
     if response.request is not None and response.meta.get("dedup") is False:

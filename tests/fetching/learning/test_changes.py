@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 
 from shingling.fetching.learning.changes import (
     KINDS,
-    Change,
+    UrlChange,
     apply,
     changes_of,
     differences,
@@ -125,13 +125,13 @@ def test_the_text_of_a_change_is_read_back(a: Parts, b: Parts) -> None:
     for change in differences(a, b):
         assert read_change(change.text) == change
     for parameter in a.query:
-        value = Change("drop-value", *parameter.split("=", 1))
+        value = UrlChange("drop-value", *parameter.split("=", 1))
         assert read_change(value.text) == value
 
 
 def test_one_page_under_every_path_is_a_change_of_its_own() -> None:
     one, other = (_split(f"http://h/wiki/{name}?action=edit") for name in "ab")
-    change = Change("one-page", "action", "edit")
+    change = UrlChange("one-page", "action", "edit")
     assert change in changes_of(one)
     assert apply(change, one) == apply(change, other) == _split("http://h/?action=edit")
     assert read_change(change.text) == change

@@ -10,7 +10,7 @@ from operator import attrgetter
 import pytest
 
 from shingling.fetching.learning import FetchedPage, RuleCounts, UrlLearner
-from shingling.fetching.learning.recent import Recent
+from shingling.fetching.learning.recent import RecentValues
 from shingling.fetching.learning.snapshots import PageSnapshot
 from tests.fetching.learning.simulated import signature_of, text_of
 from tests.hostile.growth import calls
@@ -124,7 +124,7 @@ def test_a_site_counts_a_page_of_a_long_url_as_several() -> None:
 
 
 def test_the_newest_snapshots_are_kept() -> None:
-    snapshots: Recent[int, PageSnapshot] = Recent(10_000, attrgetter("size"))
+    snapshots: RecentValues[int, PageSnapshot] = RecentValues(10_000, attrgetter("size"))
     for number in range(100):
         snapshot = PageSnapshot(number, b"s" * 500, b"l" * 100, 0, says_more=False)
         snapshots.put(number, snapshot)

@@ -271,7 +271,7 @@ def test_fields_that_say_nothing_are_named_by_the_user(project: Project, stack: 
     first = crawl(project, urls)
     assert len(first.items) == 5
     assert (
-        "Dedup: 4 near-duplicates kept because the fields differ: views (4). If views says"
+        "Dedup: 4 items kept because the fields differ: views (4). If views says"
         ' nothing: DEDUP_IGNORE_FIELDS = ["views"]' in first.log
     )
     assert len(crawl(project, urls, "-s", "DEDUP_IGNORE_FIELDS=views").items) == 1

@@ -169,7 +169,7 @@ def test_items_with_data_of_their_own_come_out_and_their_copies_do_not(
     number = sum(map(len, SHAPES.values()))  # of all but the first, the texts are nearly the same
     assert done.stat("dedup/other_fields") == str(number - 1)
     assert done.stat("dedup/dropped") == str(number)
-    assert f"Dedup: {number - 1} near-duplicates kept because the fields differ: " in done.log
+    assert f"Dedup: {number - 1} items kept because the fields differ: " in done.log
     assert " says nothing: DEDUP_IGNORE_FIELDS = [" in done.log
     again = crawl(project, site, *SHAPES)
     assert by_kind(again) == by_kind(done)

@@ -23,7 +23,7 @@ PRICES = {
     f"/ticket/{words}": html(f"{TEXT}<p>The ticket costs {words} crowns for adults.</p>", "Prices")
     for words in ("twelve", "fifteen", "twenty", "thirty", "forty", "fifty")
 }
-KEPT = "near-duplicates kept because the text says something of its own"
+KEPT = "items kept because the text says something of its own"
 
 
 def crawl(folder: Path, pages: Mapping[str, str], *settings: str) -> Crawl:

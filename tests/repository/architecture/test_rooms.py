@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -138,6 +139,16 @@ def test_a_room_imports_only_rooms_below_it(imports: list[Import]) -> None:
         and not one.types_only
         and _room(one.imported) not in (CORE | ROOMS)[_room(one.importer)]
     ] == []
+
+
+def test_a_name_means_one_class() -> None:
+    names = Counter(
+        node.name
+        for file in (ROOT / "shingling").rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ClassDef)
+    )
+    assert [name for name, classes in names.items() if classes > 1] == []
 
 
 @pytest.mark.parametrize("types", [False, True], ids=["when run", "with types"])
