@@ -415,7 +415,10 @@ class Report:
             parts.append(f"{kept.total()} kept for a reason{_listed(kept)}")
         parts.append(f"{skipped.total()} skipped{_listed(skipped)}")
         parts.append(_counted(self._statuses["error"], "error"))
-        self._log(f"Dedup: {_counted(self.counts['came_out'], 'item')} came out")
+        came_out = self.counts["came_out"]
+        later = self.counts["dropped_later"] = items - self._dropped.total() - came_out
+        lost = f"; later pipelines dropped {later}" if later else ""
+        self._log(f"Dedup: {_counted(came_out, 'item')} came out{lost}")
         self._log(f"Dedup: {_counted(items, 'item')}: {', '.join(parts)}")
         if self._told["many dropped"].number <= _MANY:
             dropped = self._dropped.total() - self.counts["dropped_unchanged"]

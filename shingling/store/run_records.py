@@ -31,10 +31,11 @@ class RunRecord:
         counts: verdicts by their status, `changed_pages`, whose text, title or own data has
             changed, and `kept_copies`, which are `near` or `exact` but no duplicates, `full_keys`
             that were met; of a crawl that has ended, what became of the `items`: how many came out
-            (`came_out`), were dropped or tagged as duplicates (`duplicate_items`), were dropped
-            otherwise (`dropped_repeated`, `dropped_unchanged`), kept for a reason
-            (`kept_own_text`) or not compared (`skipped_short`); requests (`fetch_requests`, of a
-            site `fetch_requests:example.com`) and those that were not made (`fetch_skipped`).
+            (`came_out`), were dropped by later pipelines (`dropped_later`), were dropped or tagged
+            as duplicates (`duplicate_items`), were dropped otherwise (`dropped_repeated`,
+            `dropped_unchanged`), kept for a reason (`kept_own_text`) or not compared
+            (`skipped_short`); requests (`fetch_requests`, of a site `fetch_requests:example.com`)
+            and those that were not made (`fetch_skipped`).
         settings: those that it ran with.
         state: the outcome; without one, `running` if it has written something in the last ten
             minutes and its process is not known to have ended, else `did not end`.
@@ -54,7 +55,8 @@ class RunRecord:
         """How many items there were, and came out of all pipelines; and what became of them here.
 
         They are `kept`, or dropped as `unchanged` or `repeated`, or dropped or tagged as
-        `duplicates`: these four add up to all `items`. Of a run that has counted pages alone, such
+        `duplicates`: these four add up to all `items`. What is kept or tagged has come out, or was
+        dropped by a later pipeline (`dropped_later`). Of a run that has counted pages alone, such
         as an import, what became of these; how many `came_out` is not known then.
         """
         counts = Counter(self.counts)
@@ -67,6 +69,7 @@ class RunRecord:
         return {
             "items": items,
             "came_out": came_out if is_crawl else None,
+            "dropped_later": counts["dropped_later"] if is_crawl else None,
             "kept": items - duplicates - unchanged - repeated,
             "unchanged": unchanged,
             "repeated": repeated,

@@ -82,6 +82,7 @@ def test_one_line_in_the_settings_drops_duplicates(
         "near": 1,
         "items": 4,
         "came_out": 2,
+        "dropped_later": 0,
         "duplicate_items": 2,
     }
     assert status["last_runs"][0]["outcome"] == "finished"

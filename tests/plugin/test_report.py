@@ -42,6 +42,15 @@ class Spider(scrapy.Spider):
         for item in json.loads(Path("made.json").read_text()):
             yield item
 """
+LATER = """
+from scrapy.exceptions import DropItem
+
+class DropFour:
+    def process_item(self, item):
+        if item["url"].endswith("/4"):
+            raise DropItem("no four")
+        return item
+"""
 PLAIN = ("status", "duplicate", "original", "resemblance")
 
 
@@ -142,15 +151,18 @@ def test_what_became_of_the_items_is_the_same_wherever_it_is_shown(
     days = (
         ([*copies, item("1", 1), unknown], ()),
         ([*copies, item("3", 3), item("syndicated", 3, "c")], new),
-        ([*copies, item("4", 3)], ("DEDUP_ACTION=tag",)),
+        ([*copies, item("4", 3)], ("DEDUP_ACTION=tag", 'ITEM_PIPELINES={"later.DropFour": 900}')),
         ([item("1", 11), item("copy", 1), item("2", 2, "c"), item("3", 3, "b")], new),
         ([*copies, item("2", 2, "c"), unknown, item("5", 5), item("5", 5)], new),
     )
     url, shown = f"sqlite:///{tmp_path}/dedup.db", []
+    (tmp_path / "later.py").write_text(LATER)
     for items, settings in days:
         done = crawl(tmp_path, items, *settings)
         came_out = len(done.items)
+        later = len(items) - came_out - int(done.stat("dedup/dropped") or 0)
         assert lines(done, f"Dedup: {came_out} item{'' if came_out == 1 else 's'} came out")
+        assert bool(lines(done, f"came out; later pipelines dropped {later}")) is (later > 0)
         assert lines(done, f"Dedup: {len(items)} items: ")
         with Store.open(url) as store:
             [run] = store.runs(1)
@@ -164,6 +176,7 @@ def test_what_became_of_the_items_is_the_same_wherever_it_is_shown(
         expected = {
             "items": len(items),
             "came_out": came_out,
+            "dropped_later": later,
             "kept": len(items) - len(followed) - repeated - unchanged,
             "unchanged": unchanged,
             "repeated": repeated,
@@ -171,10 +184,10 @@ def test_what_became_of_the_items_is_the_same_wherever_it_is_shown(
         }
         assert run.items == expected
         if "DEDUP_ACTION=tag" not in settings:
-            assert expected["kept"] == came_out
+            assert expected["kept"] == came_out + later
         shown.append([f"{number}" for number in expected.values()])
     printed = dedup_command(monkeypatch, "status", "--store", url).out.splitlines()
-    told = [line.split()[-6:] for line in printed[-5:]]
+    told = [line.split()[-7:] for line in printed[-5:]]
     assert told == shown[::-1]
     with Session.open(url) as session:
         overview = count_all(session)
@@ -186,11 +199,13 @@ def test_what_became_of_the_items_is_the_same_wherever_it_is_shown(
         pages = [show_run(session, {"id": f"{number}"}) for number in range(1, 6)]
         written = report_page(session)
     assert [[f"{number}" for number in page["run"]["items"].values()] for page in pages] == shown
-    assert [[f"{bar}" for bar in bars] for _, bars in chart.rows] == [one[2:] for one in shown]
+    assert [[f"{bar}" for bar in bars] for _, bars in chart.rows] == [one[3:] for one in shown]
     cells = [" ".join(f'<td class="number">{number}</td>' for number in one) for one in shown]
     table = written.replace("</td><td", "</td> <td")
     assert all(row in table for row in cells)
-    assert [one[1] for one in shown] == ["4", "1", "5", "1", "4"]
+    assert [one[1:3] for one in shown] == [
+        *(["4", "0"], ["1", "0"], ["4", "1"], ["1", "0"], ["4", "0"]),
+    ]
 
 
 # Names of fields that no setting may name, and others that are odd.
