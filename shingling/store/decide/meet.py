@@ -51,11 +51,12 @@ def meet(page: Page, signature: Signature | None, batch: Batch) -> Verdict:
     decision = decide(state, batch.texts, batch.rules)
     _finish(state, decision, batch)
     verdict = verdict_on(state, decision, batch)
-    if verdict.status == "unchanged" or verdict.is_duplicate or state.is_new:
+    if verdict.status == "unchanged" or state.is_new:
         return verdict
     from shingling.store.decide.lines import last_change
 
-    change = batch.texts.changes[state.row.id] = last_change(state, batch)
+    change = None if verdict.is_duplicate else last_change(state, batch)
+    batch.texts.changes[state.row.id] = change
     return replace(verdict, change=change)
 
 

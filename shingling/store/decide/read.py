@@ -137,7 +137,7 @@ def read_page(page: Page, signature: Signature, batch: Batch) -> PageState:
     original = batch.pages.original(row)
     state = PageState(row, None, fetched_at(page), original)
     state.had_come_out = row.came_out
-    if title_key(page.title or "") != title_key(row.title or ""):
+    if page.title != row.title and title_key(page.title or "") != title_key(row.title or ""):
         state.former_title = row.title
     state.changed_fields = row.changed_fields(page, batch.rules)
     if is_unchanged and state.changed_fields:

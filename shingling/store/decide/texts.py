@@ -43,7 +43,7 @@ class Texts:
         templates: of the sites; None if no texts are kept.
         is_split: whether texts are compared without their site's template.
         new: texts to be written, and keys of the bodies that they were extracted from, by page.
-        changes: last changes of pages, which are written with their texts.
+        changes: last changes of pages, which are written with their texts; None removes one.
     """
 
     connection: Connection

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from shingling.store.known import read_text
 from shingling.store.schema.rows import COLUMNS
-from shingling.store.schema.tables import chunked, execute_each, insert_rows, texts
+from shingling.store.schema.tables import chunked, execute_each, insert_rows
 from shingling.store.verdicts import drop_verdicts
 
 if TYPE_CHECKING:
@@ -21,17 +21,20 @@ if TYPE_CHECKING:
     from shingling.store.schema.tables import Tables
 
 _CHANGING = [name for name in COLUMNS if name not in ("id", "run_id")]
+_PUT_TEXT = (
+    "INSERT INTO texts (page_id, zlib, body_key) VALUES (?, ?, ?)"
+    " ON CONFLICT (page_id) DO UPDATE SET zlib = excluded.zlib, body_key = excluded.body_key"
+)
 _changing_values = itemgetter(*map(COLUMNS.index, (*_CHANGING, "id")))
 
 
 def write_batch(batch: Batch) -> None:
     """Write every changed row, its keys and its text, and what was learned of sites."""
     rows = sorted(batch.changed.values(), key=lambda row: row.id)
-    known = {row.id for row in rows if row.stored}
     _write_rows(batch.connection, rows, batch.tables)
     fewest = batch.scheme.min_comparable_words
     _write_index(batch, [(row, row.is_original and row.words >= fewest) for row in rows])
-    _write_texts(batch.connection, batch.texts, known)
+    _write_texts(batch.connection, batch.texts)
     if batch.templates is not None:
         batch.templates.write()
     if batch.lookup.full:
@@ -70,21 +73,15 @@ def _write_index(batch: Batch, rows: Iterable[tuple[Row, bool]]) -> None:
     )
 
 
-def _write_texts(connection: Connection, changed: Texts, known: set[int]) -> None:
-    """Write new texts, in place of those of pages that are known, and what has changed."""
-    _delete_texts(connection, [page_id for page_id in changed.new if page_id in known])
-    kept = [
-        (page_id, main_text.packed, body_key)
-        for page_id, (main_text, body_key) in changed.new.items()
-        if main_text is not None
-    ]
-    insert_rows(connection, texts, ("page_id", "zlib", "body_key"), kept)
-    changed.new.clear()
-    changes = [
-        (None if change is None else change.packed, page_id)
-        for page_id, change in changed.changes.items()
-    ]
+def _write_texts(connection: Connection, changed: Texts) -> None:
+    """Write new texts, in place of those that are there, and what has changed in pages."""
+    texts = changed.new.items()
+    _delete_texts(connection, [page_id for page_id, (text, _) in texts if text is None])
+    kept = [(page_id, text.packed, key) for page_id, (text, key) in texts if text is not None]
+    execute_each(connection, _PUT_TEXT, kept)
+    changes = [(change and change.packed, page_id) for page_id, change in changed.changes.items()]
     execute_each(connection, "UPDATE texts SET last_change = ? WHERE page_id = ?", changes)
+    changed.new.clear()
     changed.changes.clear()
 
 

@@ -88,6 +88,17 @@ def test_a_later_change_of_data_alone_does_not_tell_of_an_earlier_text(file: Pat
     assert told(file, pages[2]) is None
 
 
+def test_it_stays_if_a_page_is_met_again_in_other_bytes(file: Path) -> None:
+    keys = [bytes([number]) * 16 for number in range(3)]
+    first, *again = (Page(URL, f"{TEXT}\nMore", body_key=key) for key in keys)
+    with Store.open(url_of(file)) as store:
+        for page in (Page(URL, TEXT, body_key=b"x" * 16), first, *again):
+            [verdict] = store.check(page)
+        assert verdict.status == "unchanged"
+        assert store.find(URL)[0].change == LastChange("More", "", 1, 0)
+    assert rows_of(file, "SELECT body_key FROM texts") == [(keys[-1],)]
+
+
 def test_it_stays_while_the_page_is_unchanged_and_goes_if_it_becomes_a_duplicate(
     file: Path,
 ) -> None:
