@@ -75,8 +75,7 @@ LINES = (
     EndLine(
         Reason.OTHER_TITLE,
         "Dedup: {number} near-duplicate{s} kept because the titles tell other pages",
-        "If the title of the page is in another field, such as headline: DEDUP_TITLE_FIELD ="
-        ' "headline"',
+        "If another field has the title of the page, name that one in DEDUP_TITLE_FIELD",
     ),
     EndLine(
         "series",
