@@ -9,9 +9,10 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, islice, starmap
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from itemadapter import ItemAdapter
 from sqlalchemy import text
 
 from shingling.admin.records import batches, checked
@@ -22,6 +23,7 @@ from shingling.extraction.extractors import find_extractor
 from shingling.extraction.pages import Extraction, Fetched, PageExtractor
 from shingling.extraction.pool import ExtractionPool
 from shingling.json_values import number_or_time
+from shingling.plugin.items.documents import own_document
 from shingling.rules.own_fields import OwnFields
 from shingling.sketch import Signature
 from shingling.store.ids import BadRowError, id_of
@@ -49,22 +51,6 @@ _KNOWN = text(
     " came_out = CASE WHEN came_out = :run AND :waits THEN NULL ELSE came_out END"
     " WHERE id = :page_id"
 )
-
-
-class FeedFields(NamedTuple):
-    """The names of an item's fields.
-
-    Args:
-        url, text, html: of the page.
-        time: when it was fetched; may be None.
-        ids: fields by one of which an item without a URL is known.
-    """
-
-    url: str
-    text: str
-    html: str
-    time: str | None
-    ids: tuple[str, ...]
 
 
 @dataclass
@@ -187,9 +173,10 @@ def _keep_what_was_known(
 def decide_feed(
     url: str,
     settings: DedupSettings,
-    fields: FeedFields,
     lines: Iterable[Line],
     *,
+    ids: tuple[str, ...],
+    time_field: str | None,
     spider: str | None,
     show: Show,
 ) -> Imported:
@@ -197,9 +184,10 @@ def decide_feed(
 
     Args:
         url: of the store; it is created when there is a first page.
-        settings: how pages are extracted and decided.
-        fields: names of an item's fields.
+        settings: how items are read, and pages extracted and decided.
         lines: the items.
+        ids: fields by one of which an item without a URL is known.
+        time_field: that says when a page was fetched; None if none does.
         spider: that crawled them, if it is the scope of a page.
         show: is told how many pages are done.
 
@@ -215,7 +203,8 @@ def decide_feed(
         settings.max_bytes,
         worker_memory=settings.worker_memory,
     )
-    items = _items(lines, fields, partial(settings.scope_of, spider=spider or ""), imported)
+    read = partial(_item, settings=settings, ids=ids, time_field=time_field, spider=spider or "")
+    items = _items(lines, read, imported)
     with closing(_feed_batches(items, extractor, settings)) as batches_of_pages:
         first = next(batches_of_pages, None)
         if first is None:
@@ -312,42 +301,50 @@ async def _extract(pool: ExtractionPool, items: list[tuple[Page, Fetched]]) -> l
 
 
 def _items(
-    lines: Iterable[Line], fields: FeedFields, scope_of: Callable[[str], str], imported: Imported
+    lines: Iterable[Line],
+    read: Callable[[dict[str, Any]], tuple[Page, Fetched]],
+    imported: Imported,
 ) -> Iterator[tuple[Page, Fetched]]:
     """Yield the pages of items, each with what its text is to be extracted from."""
     for line in lines:
         try:
             if line.problem:
                 raise BadRowError(line.problem)
-            yield _item(line.values, fields, scope_of)
+            yield read(line.values)
         except BadRowError as error:
             imported.add_problem(f"line {line.number:,}", str(error))
 
 
 def _item(
-    values: dict[str, Any], fields: FeedFields, scope_of: Callable[[str], str]
+    values: dict[str, Any],
+    settings: DedupSettings,
+    ids: tuple[str, ...],
+    time_field: str | None,
+    spider: str,
 ) -> tuple[Page, Fetched]:
-    url = values.get(fields.url)
-    if not isinstance(url, str) or not url.strip():
-        url = id_of(values, fields.ids)
-        if url is None:
-            raise BadRowError(f"no {' or '.join((fields.url, *fields.ids))}")
-    for name, is_html in ((fields.text, False), (fields.html, True)):
-        body = values.get(name)
-        if isinstance(body, str) and body.strip():
-            fetched = Fetched(body, is_html=is_html, url=url)
-            break
-    else:
+    """Read an item as a crawl would, and what its text is to be extracted from."""
+    own = own_document(ItemAdapter(values), settings)
+    url = own.url or id_of(values, ids)
+    if url is None:
+        raise BadRowError(f"no {' or '.join((settings.url_field, *ids))}")
+    body = own.html if own.text is None else own.text
+    if body is None:
+        wanted = " nor ".join((*settings.text_fields, *settings.html_fields))
         names = ", ".join([*values][:_FIELDS_SHOWN])
-        raise BadRowError(f"neither {fields.text} nor {fields.html}; the fields are: {names}")
+        raise BadRowError(f"neither {wanted}; the fields are: {names}")
     seconds = None
-    if fields.time and (moment := values.get(fields.time)) not in (None, ""):
+    if time_field and (moment := values.get(time_field)) not in (None, ""):
         seconds = _seconds(moment)
         if seconds is None:
-            raise BadRowError(f"{fields.time} is no time in ISO 8601 or seconds since 1970")
-    title, language = (string_or_none(values.get(name)) for name in ("title", "language"))
-    page = Page(url, title=title, language=language, scope=scope_of(url), fetched=seconds)
-    return page, fetched
+            raise BadRowError(f"{time_field} is no time in ISO 8601 or seconds since 1970")
+    page = Page(
+        url,
+        title=own.title,
+        language=string_or_none(values.get("language")),
+        scope=settings.scope_of(url, spider),
+        fetched=seconds,
+    )
+    return page, Fetched(body, is_html=own.text is None, url=url)
 
 
 def _seconds(value: Any) -> float | None:

@@ -75,8 +75,7 @@ LINES = (
     EndLine(
         Reason.OTHER_TITLE,
         "Dedup: {number} item{s} kept because a page that is alike has another title",
-        "If the title of the page is in another field, such as headline: DEDUP_TITLE_FIELD ="
-        ' "headline"',
+        "If another field has the title of the page, name that one in DEDUP_TITLE_FIELD",
     ),
     EndLine(
         "series",

@@ -47,15 +47,15 @@ _FEWEST_OF_TIME = 8  # digits
 _NO_DATE = datetime(1, 1, 1)  # noqa: DTZ001 (a string that names no zone has none)
 
 _MAX_NUMBER = 60  # characters of a string that is a number
-_MAX_UNIT = 5  # letters of a unit or a currency: "Euros"
 _DIGITS = re.compile(r"\d+")
 _GROUPS = re.compile(r"[-+−]?\d[\d.,'’\s]*")
 _LETTERS = re.compile(r"[^\W\d_]+")
-_MARKS = frozenset(".,'’+-−–/()[]:;")  # within numbers and between them
-_DATE = re.compile(r"(?:\d{4}|\d{1,2})([-/.])\s?\d{1,2}\1\s?(?:\d{4}|\d{1,2})\.?")
-_CLOCK = re.compile(r"\d:\d\d")
-# How the names of months begin if they are short, in the languages of Western Europe.
-_MONTH = re.compile(
+_SIGNS = re.compile(r"[^\w\s.,'’+−–/()\[\]:;-]|_")  # but those within numbers and between them
+_TIME = re.compile(r"\A(?:\d{4}|\d{1,2})([-/.])\s?\d{1,2}\1\s?(?:\d{4}|\d{1,2})\.?\Z|\d:\d\d")
+# More letters than a unit or a currency has ("Euros"), or how the names of months begin if they are
+# short, in the languages of Western Europe.
+_NO_UNIT = re.compile(
+    r"[^\W\d_]{6}|(?<![^\W\d_])"
     r"(?:jan|ene|gen|feb|fév|fev|mar|mär|mrt|apr|avr|abr|mai|may|maj|mag|mei|jun|jui|giu|jul|lug"
     r"|aug|aoû|ago|sep|set|oct|okt|out|ott|nov|dec|déc|dez|dic)"
 )
@@ -349,27 +349,22 @@ def number_in(text: str) -> str:
     Returns:
         The number in one form: "49.9 €" for "from € 49,90". Empty if there is none, or a date.
     """
-    if len(text) > _MAX_NUMBER or not any(map(str.isdecimal, text)):
+    if len(text) > _MAX_NUMBER or not _DIGITS.search(text) or _TIME.search(text):
         return ""
+    signs = sorted(_SIGNS.findall(text))
     # With the sign of a currency it is a price, whatever words stand around it.
-    is_price = any(unicodedata.category(char) == "Sc" for char in text)
-    words = [] if is_price else [word.casefold() for word in _LETTERS.findall(text)]
-    units = [word for word in words if len(word) > 1]
-    if len(units) > 1 or any(len(unit) > _MAX_UNIT or _MONTH.match(unit) for unit in units):
-        return ""
-    if _DATE.fullmatch(text) or _CLOCK.search(text):
+    is_price = any(unicodedata.category(sign) == "Sc" for sign in signs)
+    words = [] if is_price else sorted(map(str.casefold, _LETTERS.findall(text)))
+    if sum(len(word) > 1 for word in words) > 1 or _NO_UNIT.search(" ".join(words)):
         return ""
     if _is_plain_number(text) and _moments_since_1970(float(text)):
         return ""
-    signs = sorted(
-        char for char in text if not (char.isalnum() or char.isspace() or char in _MARKS)
-    )
     numbers = [*map(_plain_number, _GROUPS.findall(text))]
     if len(numbers) > 1 and not (
         words or signs or set(".,;") & {*text}
     ):  # a phone, however its digits are grouped
         return re.sub(r"\D", "", text)
-    return " ".join([*numbers, *sorted(words), *signs])
+    return " ".join([*numbers, *words, *signs])
 
 
 def _plain_number(group: str) -> str:

@@ -63,7 +63,7 @@ def test_wrong_lines_are_named_and_stop_nothing(dedup: Any, target: str) -> None
         jsonl([{"url": "https://a.example/1", "text": TEXT, "when": "yesterday"}]),
         b'{"url": "https://a.example/\xff", "text": "x"}\n',
         b"\n",
-        jsonl([{"url": ["https://a.example/1"], "text": TEXT}]),
+        jsonl([{"url": [], "text": TEXT}]),
         jsonl(ITEMS[:2]),
     ]
     done = dedup("import", "--store", target, "--time-field", "when", stdin=b"".join(lines))
@@ -146,6 +146,33 @@ def test_a_feed_follows_the_settings(dedup: Any, target: str) -> None:
     assert dedup(*spider, stdin=feed, DEDUP_SCOPE="spider", **fields).code == 0
     with Store.open(target) as store:
         assert {page.scope for page in store.pages()} == {"a.example", "news"}
+
+
+def test_the_items_of_a_feed_are_read_as_a_crawl_reads_them(dedup: Any, target: str) -> None:
+    rows = [
+        {"url": ["https://a.example/1"], "text": "", "story": ["First", TEXT], "headline": ["One"]},
+        {"url": "https://a.example/2", "text": f"First\n{TEXT}", "headline": "Two"},
+    ]
+    fields = {"DEDUP_TEXT_FIELD": "text,story", "DEDUP_TITLE_FIELD": "headline"}
+    done = dedup("import", "--store", target, "--json", stdin=jsonl(rows), **fields)
+    assert (done.json()["new"], done.json()["bad"]) == (2, 0)
+    with Store.open(target) as store:
+        assert [page.title for page in store.pages()] == ["One", "Two"]
+    done = dedup(
+        "import", "--store", target, stdin=jsonl([{"url": "https://a.example/3"}]), **fields
+    )
+    assert done.err == "line 1: neither text nor story nor html; the fields are: url\n"
+
+
+@pytest.mark.parametrize(("own_text", "near"), [("keep", 0), ("ignore", 1)])
+def test_a_feed_is_decided_by_what_its_texts_say(
+    dedup: Any, target: str, own_text: str, near: int
+) -> None:
+    texts = [f"{TEXT}\n\nThe ticket costs {price} EUR at the door." for price in (20, 35)]
+    rows = [{"url": f"https://a.example/{n}", "text": text} for n, text in enumerate(texts)]
+    given = {"DEDUP_OWN_TEXT": own_text}
+    shown = dedup("import", "--store", target, "--json", stdin=jsonl(rows), **given).json()
+    assert shown["removed"] == near
 
 
 def test_an_import_that_fails_ends_its_run(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import closing
+from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -133,26 +134,31 @@ def _import_store(options: CommandOptions, records: Iterator[Record]) -> int:
 
 def _import_feed(options: CommandOptions, lines: Iterable[Line]) -> int:
     """Decide the pages of an old crawl's items, in their order."""
-    from shingling.admin.importing import FeedFields, decide_feed
+    from shingling.admin.importing import decide_feed
 
-    if (options.settings.scope == "spider") != (options.spider is not None):
+    settings = options.settings
+    if (settings.scope == "spider") != (options.spider is not None):
         raise UsageError('DEDUP_SCOPE = "spider" and --spider NAME go together')
-    options.settings.scheme.canonical.require_packs()
+    settings.scheme.canonical.require_packs()
     if options.id_field is not None:
         ids: tuple[str, ...] = (options.id_field,)
     else:
         ids = ("id", "_id") if options.url_field is None else ()
-    fields = FeedFields(
-        url=options.url_field or options.settings.url_field,
-        text=options.text_field or options.settings.text_fields[0],
-        html=options.html_field or options.settings.html_fields[0],
-        time=options.time_field,
-        ids=ids,
+    named = replace(
+        settings,
+        url_field=options.url_field or settings.url_field,
+        text_fields=(options.text_field,) if options.text_field else settings.text_fields,
+        html_fields=(options.html_field,) if options.html_field else settings.html_fields,
     )
-    url = chosen_url(options)
     with progress_bar("pages", seconds_between_lines=options.every, announced=False) as show:
         imported = decide_feed(
-            url, options.settings, fields, lines, spider=options.spider, show=show
+            chosen_url(options),
+            named,
+            lines,
+            ids=ids,
+            time_field=options.time_field,
+            spider=options.spider,
+            show=show,
         )
     return _print_counts(options, imported)
 
