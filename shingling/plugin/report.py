@@ -343,7 +343,8 @@ class Report:
             self._log(
                 f"Dedup: {_counted(kept, 'near-duplicate')} kept because the titles tell other"
                 " pages. If the title of the page is in another field, such as headline:"
-                ' DEDUP_TITLE_FIELD = "headline"',
+                ' DEDUP_TITLE_FIELD = "headline". If titles tell nothing here, such as headlines'
+                ' that change with each update: DEDUP_TITLES = "ignore"',
             )
         for (original, there), number in self._same_line.most_common(1):
             if number >= _SERIES:

@@ -200,7 +200,7 @@ class _Steps:
             if row.words < min_words and not is_untitled and not pair.have_one_title:
                 continue
             resemblance = 1.0 if twin is original else twin.resemblance or 0.0
-            reason = different_document_reason(pair, 1.0) or different_document_reason(
+            reason = self._other_document(pair, 1.0) or self._other_document(
                 Pair(row, original, self.texts), resemblance
             )
             if reason is not None:
@@ -271,7 +271,7 @@ class _Steps:
                 return None
             if rule.contains(texts.overlap(row, other)):
                 return None
-            if reason := different_document_reason(pair, similarity.resemblance):
+            if reason := self._other_document(pair, similarity.resemblance):
                 self.rejected = reason
                 return None
             if not rule.min_resemblance and texts.are_forged(row, other):
@@ -326,7 +326,7 @@ class _Steps:
             if both.a > both.b:
                 contained = both.containment, other.url
                 most_contained = max(most_contained, contained, key=itemgetter(0))
-            elif reason := different_document_reason(pair, both.containment):
+            elif reason := self._other_document(pair, both.containment):
                 self.rejected = reason
             elif both.containment > most:
                 measures = both.resemblance, both.containment
@@ -350,6 +350,12 @@ class _Steps:
         counted = [candidate.row for candidate in candidates if candidate.ignored in self.counted]
         return [row for row in counted if row.words >= fewest]
 
+    def _other_document(self, pair: Pair, resemblance: float) -> Reason | None:
+        """Why two pages are two documents by their titles; None if they are one, by the rules."""
+        if self.rules.titles == "ignore":
+            return None
+        return different_document_reason(pair, resemblance)
+
     def _unless_item_differs(self, decision: Decision) -> Decision | None:
         """Take a decision unless the item or its text says more than the original."""
         assert decision.original is not None
@@ -369,7 +375,7 @@ class _Steps:
         passage = None
         if self._texts_searched <= _MAX_READ:
             pair = Pair(self.row, other, self.texts)
-            passage = pair.own_passage(self.rules.min_words, strict=mode == "strict")
+            passage = pair.own_passage(self.rules)
             if passage is None or not passage.counts:
                 return decision._replace(passage=passage)
         self._note_kept(decision._replace(passage=passage, reason=Reason.OWN_TEXT))

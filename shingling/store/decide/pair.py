@@ -18,6 +18,7 @@ from shingling.text import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from shingling.rules.rules import Rules
     from shingling.similarity.own_text import OwnPassage
     from shingling.store.decide.texts import Similarity, Texts
     from shingling.store.schema.rows import Row
@@ -117,29 +118,33 @@ class Pair:
         headline = next(iter(title_parts(self.row.title or "")), 0)
         return headline in map(title_key, both[1]) and not own_lines(*both)
 
-    def own_passage(self, min_words: int, *, strict: bool) -> OwnPassage | None:
+    def own_passage(self, rules: Rules) -> OwnPassage | None:
         """Find what the page says that the other one, which is of its site, does not.
 
-        Under another title, any line counts; if titles count as the same, so do headlines.
+        Under another title, any line counts. If titles count as the same, or do not count, so do
+        headlines.
 
         Args:
-            min_words: words of its own that count.
-            strict: whether any line counts.
+            rules: how pages are decided.
         """
         from shingling.similarity.own_text import other_number, own_passage
 
         row, other = self.row, self.other
+        min_words, strict = rules.min_words, rules.own_text == "strict"
         both = self.texts.lines(row, other, min_words)
         if both is None:
             return None
         headlines = set[int]()
-        if self.have_other_titles and not self.are_renamed:
+        if self.have_other_titles and not self.are_renamed and rules.titles != "ignore":
             strict = True
         elif (row.title or "") != (other.title or ""):
             headlines = {title_key(row.title or ""), *title_parts(row.title or "")}
 
-        def own(lines: Sequence[str]) -> list[str]:
-            return [line for line in _without_path(row, lines) if title_key(line) not in headlines]
+        def own(lines: Sequence[str]) -> Sequence[str]:
+            lines = _without_path(row, lines)
+            return (
+                [line for line in lines if not _is_made_of(line, headlines)] if headlines else lines
+            )
 
         text, other_text = map(self.texts.split, (row, other))
         if text is not None and other_text is not None:
@@ -156,6 +161,12 @@ def _without_path(row: Row, lines: Sequence[str]) -> Sequence[str]:
     """Take the path of a page's URL out of lines: pages that are missing repeat it."""
     path = row.url.split("/", 3)[-1]
     return [line.replace(path, "") for line in lines] if len(path) >= _LONG_PATH else lines
+
+
+def _is_made_of(line: str, parts: set[int]) -> bool:
+    """Whether a line is made of parts of a title: "Live: Rain falls" of one with a site's name."""
+    of_line = title_parts(line).keys()
+    return title_key(line) in parts or (bool(of_line) and of_line <= parts)
 
 
 def _is_in_folders(number: str, row: Row) -> bool:
