@@ -20,6 +20,7 @@ from shingling.rules import (
     TITLES,
 )
 
+_CHOICES = {"own_text": OWN_TEXT, "titles": TITLES, "moving_lines": MOVING_LINES}
 _NOT_IN_HOSTS = frozenset("/:@?# ")
 
 _require = partial(require_accepted, error=SettingsError)
@@ -84,10 +85,9 @@ class Rules:
         _require(_is_share(self.threshold), "threshold", self.threshold, "above 0, at most 1")
         is_minimum = type(self.min_words) is int and self.min_words >= 0
         _require(is_minimum, "min_words", self.min_words, "a whole number from 0 on")
-        _require(self.own_text in OWN_TEXT, "own_text", self.own_text, " or ".join(OWN_TEXT))
-        _require(self.titles in TITLES, "titles", self.titles, " or ".join(TITLES))
-        is_known = self.moving_lines in MOVING_LINES
-        _require(is_known, "moving_lines", self.moving_lines, " or ".join(MOVING_LINES))
+        for name, accepted in _CHOICES.items():
+            value = getattr(self, name)
+            _require(value in accepted, name, value, " or ".join(accepted))
         days = self.original_max_age_days
         is_age = days is None or (_is_number(days) and days > 0)
         _require(is_age, "original_max_age_days", days, "a number above 0, or None")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from functools import cache, lru_cache
+from itertools import combinations
 from unicodedata import name
 
 from shingling.text.bounding import SINGLE, class_table, nfkc, plain_line
@@ -12,6 +13,7 @@ from shingling.text.prepared import mask_numbers
 from shingling.text.words import canonical_words, fold_line, join_words
 
 _MAX_TITLE_CHARS = 1000  # the rest of a title does not count
+_MAX_PARTS = 8  # of a title; the last one is all that is left
 # Between the parts of a title; not the symbols in `operator>` and `operator|`.
 _SEPARATOR = re.compile(r"\s+[-–—·•:>]\s+|\s*[»«›‹]\s*|\s*\|(?=\s*[^\W_])\s*|:\s")
 # Between a headline and the name of its site, where a site does so; a group.
@@ -69,6 +71,14 @@ def title_parts(title: str) -> dict[int, int]:
 
 
 @lru_cache(4096)
+def headline_keys(title: str) -> frozenset[int]:
+    """Keys of what may be the headline in a title: a part of it, or parts beside each other."""
+    parts = _SEPARATOR.split(_line(title), maxsplit=_MAX_PARTS - 1)
+    runs = [" ".join(parts[start:end]) for start, end in combinations(range(len(parts) + 1), 2)]
+    return frozenset(map(title_key, [*runs, *possible_names(title).values()])) - {0}
+
+
+@lru_cache(4096)
 def possible_names(title: str) -> dict[int, str]:
     """Keys of what a title ends and begins with, behind and before a separator of some sites.
 
@@ -102,17 +112,24 @@ def has_same_headline(a: dict[int, int], b: dict[int, int]) -> bool:
     return first <= second or second <= first
 
 
-def title_share(title: str, text: str) -> float:
+def title_share(title: str, text: str, least_letters: int = 0) -> float:
     """Share of a title's words that stand in a text.
 
     Counted are the words of the longest part of the title that are no function words, by their
     first letters; if words are not separated by blanks, every letter is a word.
+
+    Args:
+        title: of a page.
+        text: of a page.
+        least_letters: that these words have, five of a word at most; with fewer, none is counted.
 
     Returns:
         0 to 1; 1 if there is no such word.
     """
     parts = _SEPARATOR.split(_line(title))
     words = {*max((_telling_words(part) for part in parts), key=len)}
+    if sum(map(len, words)) < least_letters:
+        return 0.0
     if not words:
         return 1.0
     joined = b" " + join_words(text)

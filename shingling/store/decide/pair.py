@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from shingling.store.urls import end_alike, folders_of
 from shingling.text import (
     has_same_headline,
+    headline_keys,
     scripts,
     split_numbering,
     title_key,
@@ -134,17 +135,14 @@ class Pair:
         both = self.texts.lines(row, other, min_words)
         if both is None:
             return None
-        headlines = set[int]()
+        headlines = frozenset[int]()
         if self.have_other_titles and not self.are_renamed and rules.titles != "ignore":
             strict = True
         elif (row.title or "") != (other.title or ""):
-            headlines = {title_key(row.title or ""), *title_parts(row.title or "")}
+            headlines = headline_keys(row.title or "")
 
-        def own(lines: Sequence[str]) -> Sequence[str]:
-            lines = _without_path(row, lines)
-            return (
-                [line for line in lines if not _is_made_of(line, headlines)] if headlines else lines
-            )
+        def own(lines: Sequence[str]) -> list[str]:
+            return [line for line in _without_path(row, lines) if title_key(line) not in headlines]
 
         text, other_text = map(self.texts.split, (row, other))
         if text is not None and other_text is not None:
@@ -161,12 +159,6 @@ def _without_path(row: Row, lines: Sequence[str]) -> Sequence[str]:
     """Take the path of a page's URL out of lines: pages that are missing repeat it."""
     path = row.url.split("/", 3)[-1]
     return [line.replace(path, "") for line in lines] if len(path) >= _LONG_PATH else lines
-
-
-def _is_made_of(line: str, parts: set[int]) -> bool:
-    """Whether a line is made of parts of a title: "Live: Rain falls" of one with a site's name."""
-    of_line = title_parts(line).keys()
-    return title_key(line) in parts or (bool(of_line) and of_line <= parts)
 
 
 def _is_in_folders(number: str, row: Row) -> bool:
