@@ -28,8 +28,12 @@ _ONLY_MARKS = re.compile(r"""[-–—·•|:;,.!?…"'“”‘’„«»‹›>
 # The number that a title begins with, behind one word at most: "Chapter 43." or "IV)".
 # "Windows 10:" is none.
 _NUMBERING = re.compile(
-    r"([^\W\d_]{2,}\W{1,2})?(\d{1,3}(?:[.-]\d{1,3})*|[IVXLC]{1,8}|[A-Z](?:\.\d{1,3})*)"
+    r"([^\W\d_]{2,}\W{1,2})?(?P<number>\d{1,3}(?:[.-]\d{1,3})*|[IVXLC]{1,8}|[A-Z](?:\.\d{1,3})*)"
     r"(?(1)\.|[.:)])\s+(?=\w{3})"
+)
+# The number of a section behind the name of its book: "Glossary: 1.131 fingering".
+_SECTION = re.compile(
+    r"(?<=[-–—·•:>|] )(?P<number>(?:\d{1,3}|[A-Z])(?:\.\d{1,3})+|\d{1,3}(?=[.)]))[.)]? (?=\w{3})"
 )
 _DIGIT = re.compile(r"\d")
 _STEM_CHARS = 5  # by which a word of a title is looked for in a text
@@ -154,13 +158,15 @@ def _function_words() -> frozenset[str]:
 
 
 def split_numbering(title: str) -> tuple[str, str]:
-    """Split a title into the number that it begins with, "" without one, and the rest.
+    """Split a title into the number that it or its headline begins with, and the rest.
 
-    A number has three digits at most: a year is none.
+    A number has three digits at most: a year is none. Without one, "" stands for it.
     """
     line = " ".join(nfkc(title[:_MAX_TITLE_CHARS]).split())
-    match = _NUMBERING.match(line)
-    return ("", line) if match is None else (match[2], line[match.end() :])
+    match = _NUMBERING.match(line) or _SECTION.search(line)
+    if match is None:
+        return "", line
+    return match["number"], line[: match.start()] + line[match.end() :]
 
 
 def scripts(title: str) -> frozenset[str]:

@@ -162,5 +162,6 @@ def _without_path(row: Row, lines: Sequence[str]) -> Sequence[str]:
 
 
 def _is_in_folders(number: str, row: Row) -> bool:
-    numbers = _NUMBER.findall(folders_of(row.url).casefold())
-    return number.casefold() in (part.lstrip("0") for part in numbers)
+    folders = folders_of(row.url).casefold()
+    numbers = (part.lstrip("0") for part in _NUMBER.findall(folders))
+    return number.casefold() in numbers or ("." in number and number in folders)

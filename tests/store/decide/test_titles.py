@@ -151,6 +151,9 @@ NUMBERED = [
     ("Chapter 43. Boost.Units", "Chapter 42. Boost.Units"),
     ("2.5. Memory and Disk", "2.6. Memory and Disk"),
     ("Kapitel 4. Der Weg", "Der Weg"),
+    ("Music Glossary: 1.131 fingering", "Music Glossary: 1.128 fingering"),
+    ("A Manual — 2.1.3 Der Weg", "A Manual — Der Weg"),
+    ("Manual: Notes > 3. Der Weg", "Manual: Notes > 4. Der Weg"),
     ("Der Weg", "Ο δρόμος"),
 ]
 
@@ -192,6 +195,9 @@ def test_where_numbering_or_script_differ_the_url_must_end_alike_and_the_text_be
         (("a/quiz?id=1", "a/quiz?id=2"), ("1. The quiz", "2. The quiz")),
         (("a/quiz", "b/quiz"), ("Include a file", "Exclude a file")),
         (("a/quiz", "b/quiz"), ("2.5 mm drill", "3.5 mm drill")),
+        (("a/quiz", "b/quiz"), ("Tools: 2.5 mm drill", "Tools: 3.5 mm drill")),
+        (("a/quiz", "b/quiz"), ("Recipes: 10 ways to cook", "Recipes: 12 ways to cook")),
+        (("2.4/quiz", "2.5/quiz"), ("Changes: 2.4 released", "Changes: 2.5 released")),
         (("", "index.html"), ("1. The quiz", "2. The quiz")),
     ],
 )
