@@ -14,7 +14,7 @@ from shingling.store.known import read_texts
 from shingling.store.queries import stored_pages
 from shingling.store.schema.tables import select_in
 from shingling.store.templates import SiteCache, Templates
-from shingling.text import has_same_headline, title_parts
+from shingling.text import has_same_headline, headline_keys, title_parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -136,10 +136,13 @@ def _numbers(words: Sequence[str]) -> frozenset[tuple[str, str]]:
 
 def _signs(page: StoredPage, head: StoredPage) -> list[str]:
     """Signs that are stored with two pages."""
-    titles = [title_parts(side.title) for side in (page, head) if side.title]
+    titles = [side.title for side in (page, head) if side.title]
+    have_one = len(titles) < 2 or has_same_headline(*map(title_parts, titles))
+    if page.site != head.site:  # the texts have told that they are about it
+        have_one = have_one or not headline_keys(titles[0]).isdisjoint(headline_keys(titles[1]))
     value, least = page.resemblance, page.threshold
     signs = {
-        "another title": len(titles) == 2 and not has_same_headline(*titles),
+        "another title": not have_one,
         "near the threshold": None not in (value, least) and value < least + _CLOSE,  # type: ignore[operator]
         "decided by a twin of the original": page.compared_with not in (None, head.url),
     }

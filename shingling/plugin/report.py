@@ -75,7 +75,8 @@ LINES = (
     EndLine(
         Reason.OTHER_TITLE,
         "Dedup: {number} item{s} kept because a page that is alike has another title",
-        "If another field has the title of the page, name that one in DEDUP_TITLE_FIELD",
+        "If another field has the title of the page, name that one in DEDUP_TITLE_FIELD. If titles"
+        ' tell nothing, such as headlines that change with each update: DEDUP_TITLES = "ignore"',
     ),
     EndLine(
         "series",

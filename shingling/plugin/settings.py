@@ -34,6 +34,7 @@ from shingling.rules import (
     METHODS,
     MOVING_LINES,
     OWN_TEXT,
+    TITLES,
     WORKER_MEMORY_BYTES,
 )
 from shingling.rules.rules import Rules
@@ -141,8 +142,8 @@ class DedupSettings:
         """Take the settings that pages are decided by, which the store keeps with a run."""
         names = (
             *("threshold", "method", "simhash_distance", "containment", "min_words", "scope"),
-            *("templates", "fields", "ignore_fields", "own_text", "moving_lines", "prefer_sites"),
-            "extractor",
+            *("templates", "fields", "ignore_fields", "own_text", "titles", "moving_lines"),
+            *("prefer_sites", "extractor"),
         )
         values = {**vars(self), **vars(self.rules)}
         return {name: values[name] for name in names}
@@ -524,6 +525,7 @@ SETTINGS: dict[str, Setting] = {
     "DEDUP_TEXT_FIELD": ("text", *_FIELDS),
     "DEDUP_THRESHOLD": (DEFAULT_THRESHOLD, *number(1)),
     "DEDUP_TIMEOUT": (30.0, *number(3600, " of seconds")),
+    "DEDUP_TITLES": (TITLES[0], *choice(*TITLES)),
     "DEDUP_TITLE_FIELD": ("title", *_FIELD),
     "DEDUP_URL_FIELD": ("url", *_FIELD),
     "DEDUP_ORIGINAL_MAX_AGE_DAYS": (None, *optional(number(1_000_000, " of days"))),

@@ -58,6 +58,9 @@ DEFAULT_METHOD = "minhash"
 OWN_TEXT = ("keep", "strict", "ignore")
 """What becomes of a page whose text says something of its own, by the names of the setting."""
 
+TITLES = ("count", "ignore")
+"""Whether another title makes another page, by the names of the setting."""
+
 MOVING_LINES = ("count", "ignore")
 """Whether a page has changed if only lines that move differ, by the names of the setting."""
 

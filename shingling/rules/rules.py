@@ -17,8 +17,10 @@ from shingling.rules import (
     METHODS,
     MOVING_LINES,
     OWN_TEXT,
+    TITLES,
 )
 
+_CHOICES = {"own_text": OWN_TEXT, "titles": TITLES, "moving_lines": MOVING_LINES}
 _NOT_IN_HOSTS = frozenset("/:@?# ")
 
 _require = partial(require_accepted, error=SettingsError)
@@ -48,6 +50,8 @@ class Rules:
         own_text: what of its text keeps a page that resembles an original of its site: "keep",
             other numbers and passages; "strict", any changed line; "ignore", nothing. Without
             `store_text` it has no effect.
+        titles: whether another title makes another page: "count"; "ignore", the texts decide, but
+            short texts still need equal titles.
         moving_lines: what becomes of a page that is met again, and has changed only in lines that
             move from crawl to crawl: "count", it has changed; "ignore", it is unchanged. Without
             `store_text` or `templates` it has no effect.
@@ -69,6 +73,7 @@ class Rules:
     fields: str | tuple[str, ...] = "auto"
     ignore_fields: tuple[str, ...] = ()
     own_text: str = OWN_TEXT[0]
+    titles: str = TITLES[0]
     moving_lines: str = MOVING_LINES[0]
     prefer_sites: tuple[str, ...] = ()
 
@@ -80,9 +85,9 @@ class Rules:
         _require(_is_share(self.threshold), "threshold", self.threshold, "above 0, at most 1")
         is_minimum = type(self.min_words) is int and self.min_words >= 0
         _require(is_minimum, "min_words", self.min_words, "a whole number from 0 on")
-        _require(self.own_text in OWN_TEXT, "own_text", self.own_text, " or ".join(OWN_TEXT))
-        is_known = self.moving_lines in MOVING_LINES
-        _require(is_known, "moving_lines", self.moving_lines, " or ".join(MOVING_LINES))
+        for name, accepted in _CHOICES.items():
+            value = getattr(self, name)
+            _require(value in accepted, name, value, " or ".join(accepted))
         days = self.original_max_age_days
         is_age = days is None or (_is_number(days) and days > 0)
         _require(is_age, "original_max_age_days", days, "a number above 0, or None")
@@ -125,8 +130,11 @@ class Rules:
         """What decides, as JSON: pages that were decided by something else are decided again."""
         values = asdict(self)
         del values["store_text"], values["moving_lines"]
-        if not self.prefer_sites:  # pages that an earlier release has decided stand as they do
+        # Pages that an earlier release has decided stand as they do.
+        if not self.prefer_sites:
             del values["prefer_sites"]
+        if self.titles == TITLES[0]:
+            del values["titles"]
         return json.dumps(values, sort_keys=True)
 
     def rank(self, site: str) -> int:
@@ -166,6 +174,7 @@ class RuleValues(TypedDict, total=False):
     fields: str | tuple[str, ...]
     ignore_fields: tuple[str, ...]
     own_text: str
+    titles: str
     moving_lines: str
     prefer_sites: tuple[str, ...]
 

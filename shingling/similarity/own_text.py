@@ -2,7 +2,9 @@
 
 Both are cut into words; a number is one word with its sign and its unit. A word is said by the
 other text too if it stands in five words in a row that both have. What is left are passages of the
-text's own. It does not matter where lines end, nor in which order they come.
+text's own. It does not matter where lines end, nor in which order they come. But what an entry
+that both texts have says is nothing about another entry, which is worded like it: if only some
+words of a line are said, lines that both have do not say them.
 """
 
 from __future__ import annotations
@@ -19,9 +21,9 @@ from shingling.sketch.shingles import fingerprints, keyed_hashes
 from shingling.text import CURRENCY, LINK_MARK, UNSPACED, canonical_words, fold_line, fold_words
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
-    from shingling.arrays import Integers
+    from shingling.arrays import Fingerprints, Flags, Integers
 
 _RUN = 5  # words in a row by which a passage is known again
 _MAX_CHARACTERS = 200_000  # of two texts that are compared
@@ -88,13 +90,13 @@ def own_passage(
         return None
     first = OwnPassage(_cut(differing[0]), "", counts=True)
     passage: OwnPassage | None = first
-    mine = _around_differences(lines, others)
+    mine, in_both = _around_differences(lines, others), {*lines} & {*others}
     # What differs is mostly said in the lines that differ, and these are few.
     for theirs in (_around_differences(others, lines), others):
         if passage is None or not passage.counts:
             break
         if sum(map(len, mine)) + sum(map(len, theirs)) <= _MAX_CHARACTERS:
-            passage = _Comparison(mine, theirs).passage(min_words)
+            passage = _Comparison(mine, theirs, in_both).passage(min_words)
     return (passage or first)._replace(counts=True) if strict else passage
 
 
@@ -152,34 +154,46 @@ class _Comparison:
     Args:
         lines: of the first one.
         others: of the second one.
+        in_both: lines that both have.
     """
 
-    def __init__(self, lines: Sequence[str], others: Sequence[str]) -> None:
+    def __init__(
+        self, lines: Sequence[str], others: Sequence[str], in_both: Collection[str]
+    ) -> None:
         self._lines, self._others = lines, others
         self._words, self._line_of = _words(lines)
         self._other_words, self._other_line_of = _words(others)
         self._runs, self._other_runs = (
             fingerprints(keyed_hashes(words), _RUN) for words in (self._words, self._other_words)
         )
-        known = {*self._other_runs.tolist()}
-        begins = np.flatnonzero([run in known for run in self._runs.tolist()])
-        is_said = np.zeros(len(self._words), np.bool_)
-        for step in range(_RUN):
-            is_said[begins + step] = True
         says_nothing = [
             line.endswith(LINK_MARK) or _is_counter(line, before)
             for line, before in zip(lines, ["", *lines[:-1]], strict=True)
         ]
-        self._is_said = is_said | np.array([*says_nothing, True])[self._line_of]
+        is_left_out = np.array([*says_nothing, True])[self._line_of]
+        self._is_said = is_left_out | self._stand_in(self._other_runs)
+        differs = np.array([*(line not in in_both for line in others), False])
+        touch = np.convolve(differs[self._other_line_of], np.ones(_RUN), "valid") > 0
+        is_partly = np.isin(self._line_of, self._line_of[~self._is_said])
+        is_said_there = is_left_out | self._stand_in(self._other_runs[touch])
+        self._is_said_of_it = np.where(is_partly, is_said_there, self._is_said)
+
+    def _stand_in(self, runs: Fingerprints) -> Flags:
+        """Whether each word of the first text stands in one of these runs."""
+        known = {*runs.tolist()}
+        begins = np.flatnonzero([run in known for run in self._runs.tolist()])
+        stands = np.zeros(len(self._words), np.bool_)
+        for step in range(_RUN):
+            stands[begins + step] = True
+        return stands
 
     def passage(self, min_words: int) -> OwnPassage | None:
         """Passage that counts, or else the first one."""
-        edges = np.flatnonzero(np.diff(self._is_said)) + 1
-        passages = edges.reshape(-1, 2).tolist()
+        passages, of_its_own = map(_passages, (self._is_said, self._is_said_of_it))
         for start, end in passages[:_MAX_PASSAGES]:
             if number := self._other_number(start, end):
                 return self._passage(start, end, counts=True, number=number)
-        long = [(end - start, start, end) for start, end in passages if end - start >= _RUN]
+        long = [(end - start, start, end) for start, end in of_its_own if end - start >= _RUN]
         if sum(size for size, _, _ in long) >= max(min_words, 1):
             return self._passage(*max(long)[1:], counts=True)
         counts = len(passages) > _MAX_PASSAGES  # too many to be looked at
@@ -227,6 +241,12 @@ class _Comparison:
             return number
         here = np.isin(self._line_of, self._line_of[start:end])
         return number if 2 * self._is_said[here].sum() >= here.sum() else ""
+
+
+def _passages(is_said: Flags) -> list[list[int]]:
+    """Where words begin, and end, that are not said."""
+    edges: list[list[int]] = (np.flatnonzero(np.diff(is_said)) + 1).reshape(-1, 2).tolist()
+    return edges
 
 
 def _words(lines: Sequence[str]) -> tuple[list[str], Integers]:

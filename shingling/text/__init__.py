@@ -28,6 +28,7 @@ from shingling.text.prepared import (
 )
 from shingling.text.titles import (
     has_same_headline as has_same_headline,
+    headline_keys as headline_keys,
     possible_names as possible_names,
     scripts as scripts,
     split_numbering as split_numbering,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from functools import cache, lru_cache
+from itertools import combinations
 from unicodedata import name
 
 from shingling.text.bounding import SINGLE, class_table, nfkc, plain_line
@@ -12,6 +13,7 @@ from shingling.text.prepared import mask_numbers
 from shingling.text.words import canonical_words, fold_line, join_words
 
 _MAX_TITLE_CHARS = 1000  # the rest of a title does not count
+_MAX_PARTS = 8  # of a title; the last one is all that is left
 # Between the parts of a title; not the symbols in `operator>` and `operator|`.
 _SEPARATOR = re.compile(r"\s+[-–—·•:>]\s+|\s*[»«›‹]\s*|\s*\|(?=\s*[^\W_])\s*|:\s")
 # Between a headline and the name of its site, where a site does so; a group.
@@ -26,8 +28,12 @@ _ONLY_MARKS = re.compile(r"""[-–—·•|:;,.!?…"'“”‘’„«»‹›>
 # The number that a title begins with, behind one word at most: "Chapter 43." or "IV)".
 # "Windows 10:" is none.
 _NUMBERING = re.compile(
-    r"([^\W\d_]{2,}\W{1,2})?(\d{1,3}(?:[.-]\d{1,3})*|[IVXLC]{1,8}|[A-Z](?:\.\d{1,3})*)"
+    r"([^\W\d_]{2,}\W{1,2})?(?P<number>\d{1,3}(?:[.-]\d{1,3})*|[IVXLC]{1,8}|[A-Z](?:\.\d{1,3})*)"
     r"(?(1)\.|[.:)])\s+(?=\w{3})"
+)
+# The number of a section behind the name of its book: "Glossary: 1.131 fingering".
+_SECTION = re.compile(
+    r"(?<=[-–—·•:>|] )(?P<number>(?:\d{1,3}|[A-Z])(?:\.\d{1,3})+|\d{1,3}(?=[.)]))[.)]? (?=\w{3})"
 )
 _DIGIT = re.compile(r"\d")
 _STEM_CHARS = 5  # by which a word of a title is looked for in a text
@@ -69,6 +75,14 @@ def title_parts(title: str) -> dict[int, int]:
 
 
 @lru_cache(4096)
+def headline_keys(title: str) -> frozenset[int]:
+    """Keys of what may be the headline in a title: a part of it, or parts beside each other."""
+    parts = _SEPARATOR.split(_line(title), maxsplit=_MAX_PARTS - 1)
+    runs = [" ".join(parts[start:end]) for start, end in combinations(range(len(parts) + 1), 2)]
+    return frozenset(map(title_key, [*runs, *possible_names(title).values()])) - {0}
+
+
+@lru_cache(4096)
 def possible_names(title: str) -> dict[int, str]:
     """Keys of what a title ends and begins with, behind and before a separator of some sites.
 
@@ -102,17 +116,24 @@ def has_same_headline(a: dict[int, int], b: dict[int, int]) -> bool:
     return first <= second or second <= first
 
 
-def title_share(title: str, text: str) -> float:
+def title_share(title: str, text: str, least_letters: int = 0) -> float:
     """Share of a title's words that stand in a text.
 
     Counted are the words of the longest part of the title that are no function words, by their
     first letters; if words are not separated by blanks, every letter is a word.
+
+    Args:
+        title: of a page.
+        text: of a page.
+        least_letters: that these words have, five of a word at most; with fewer, none is counted.
 
     Returns:
         0 to 1; 1 if there is no such word.
     """
     parts = _SEPARATOR.split(_line(title))
     words = {*max((_telling_words(part) for part in parts), key=len)}
+    if sum(map(len, words)) < least_letters:
+        return 0.0
     if not words:
         return 1.0
     joined = b" " + join_words(text)
@@ -137,13 +158,15 @@ def _function_words() -> frozenset[str]:
 
 
 def split_numbering(title: str) -> tuple[str, str]:
-    """Split a title into the number that it begins with, "" without one, and the rest.
+    """Split a title into the number that it or its headline begins with, and the rest.
 
-    A number has three digits at most: a year is none.
+    A number has three digits at most: a year is none. Without one, "" stands for it.
     """
     line = " ".join(nfkc(title[:_MAX_TITLE_CHARS]).split())
-    match = _NUMBERING.match(line)
-    return ("", line) if match is None else (match[2], line[match.end() :])
+    match = _NUMBERING.match(line) or _SECTION.search(line)
+    if match is None:
+        return "", line
+    return match["number"], line[: match.start()] + line[match.end() :]
 
 
 def scripts(title: str) -> frozenset[str]:

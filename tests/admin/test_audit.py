@@ -63,6 +63,17 @@ def fill_with_risks(url: str) -> None:
         store.check(pages)
 
 
+def test_other_names_of_sites_behind_one_headline_make_no_other_title(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'dedup.db'}"
+    text = f"{TITLE}\n{BASE}"
+    with Store.open(url) as store:
+        for site, name in (("a", "The Middletown Morning Telegraph"), ("b", "Evening Herald")):
+            store.check(Page(f"https://{site}.example/", text, title=f"{TITLE} | {name}"))
+    with Session.open(url, create=False) as session:
+        _, [drop] = riskiest_drops(session, lambda *_: None)
+    assert drop.signs == ()
+
+
 def site_of(url: str) -> str:
     return url.removeprefix("https://").partition(".")[0]
 

@@ -119,6 +119,7 @@ _USES: dict[str, Callable[[Any], Any]] = {
     "text.folding._HALF_SPACE": folding.resolved,
     "text.folding._DOTTED_I": lambda text: folding._DOTTED_I.sub(folding._without_dot, text),
     "text.titles._NUMBERING": titles._NUMBERING.match,
+    "text.titles._SECTION": titles._SECTION.search,
     "text.titles._DIGIT": titles._DIGIT.search,
     "text.titles._SEPARATOR": lambda title: titles._SEPARATOR.split(" ".join(title.split())),
     "text.titles._LOOSE_SEPARATOR": lambda title: titles._LOOSE_SEPARATOR.findall(title),

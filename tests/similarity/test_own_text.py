@@ -94,6 +94,34 @@ def test_order_lines_and_what_is_left_out_do_not_count() -> None:
     assert passage("\n".join(PARAGRAPHS[:3]), theirs) is None
 
 
+ENTRIES = [
+    "{0}: accepts a field and tests if its value is {1}, and otherwise returns nothing at all",
+    "The branch {0} beside the {1} is open on all working days from morning to evening",
+    "{0}\nSets the {1} of the window, which must have been opened before by another function",
+]
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+@pytest.mark.parametrize("more", [1, 3])
+def test_another_entry_is_said_by_no_entry_that_both_texts_have(entry: str, more: int) -> None:
+    names = [("Alder", "harbour"), ("Birch", "market"), ("Cedar", "old mill")]
+    new = [("Damson", "castle"), ("Elder", "river side"), ("Fir", "town hall")][:more]
+    known, added = ([entry.format(*one) for one in some] for some in (names, new))
+    theirs = "\n".join([*PARAGRAPHS, *known])
+    for mine in ([*known, *added], [*added, *known]):
+        assert counts("\n".join([*PARAGRAPHS, *mine]), theirs) is (more == 3), "from 20 words on"
+    assert passage(theirs, "\n".join([*PARAGRAPHS, *known, *added])) is None
+
+
+def test_what_a_page_repeats_of_itself_is_said() -> None:
+    theirs = "\n".join(PARAGRAPHS)
+    quote = " ".join(PARAGRAPHS[2].split()[3:38])
+    for mine in (f"“{quote}”\n{theirs}", f"{theirs}\n{quote}"):
+        assert passage(mine, theirs) is None
+    edited = PARAGRAPHS[3].replace(" ", "\n", 1).replace(" ", " and ", 1)
+    assert not counts(theirs.replace(PARAGRAPHS[3], edited), theirs)
+
+
 def test_links_alone_say_nothing() -> None:
     theirs = "\n".join(PARAGRAPHS)
     links = "\n".join(f"{text(words(at, 8))} {at}{LINK_MARK}" for at in range(5))

@@ -115,9 +115,12 @@ def test_a_title_has_parts_if_it_has_a_key(title: str) -> None:
         ("B.4. Contents of the file", "B.4", "Contents of the file"),
         ("Κεφάλαιο 4. Εκκίνηση", "4", "Εκκίνηση"),
         ("12) Questions", "12", "Questions"),
+        ("Music Glossary: 1.131 fingering", "1.131", "Music Glossary: fingering"),
+        ("Manual — A.2 Templates", "A.2", "Manual — Templates"),
+        ("Manual | Notes > 3. Pitches", "3", "Manual | Notes > Pitches"),
     ],
 )
-def test_the_number_that_a_title_begins_with_is_its_numbering(
+def test_the_number_that_a_title_or_its_headline_begins_with_is_its_numbering(
     title: str, number: str, rest: str
 ) -> None:
     assert split_numbering(title) == (number, rest)
@@ -128,6 +131,7 @@ def test_the_number_that_a_title_begins_with_is_its_numbering(
     [
         *("Chapter 43.", "2.5", "Chapter 4 | The Site", "Table of contents", "Part of it", ""),
         *("2.5 mm drill", "2.5 MB of memory", "1. FC Town", "10 Downing Street"),
+        *("Tools: 2.5 mm drill", "Recipes: 10 ways to cook", "Word 2.5 Manual"),
         *("Windows 10: Installation", "Lesson 3: Verbs", "(3) Inbox", "v1.2.3 Release notes"),
     ],
 )

@@ -354,7 +354,7 @@ class _Steps:
     def _reject_other_title(
         self, pair: Pair, value: float, resemblance: float, containment: float | None
     ) -> bool:
-        """Whether the page and another one are two documents by their titles.
+        """Whether the page and another one are two documents by their titles, if these count.
 
         Args:
             pair: both.
@@ -363,7 +363,7 @@ class _Steps:
             containment: likewise.
         """
         reason = different_document_reason(pair, value)
-        if reason is None:
+        if reason is None or self.rules.titles == "ignore":
             return False
         rank = resemblance, -pair.other.id
         if rank > self._rejected_rank:
@@ -390,7 +390,7 @@ class _Steps:
         passage = None
         if self._texts_searched <= _MAX_READ:
             pair = Pair(self.row, other, self.texts)
-            passage = pair.own_passage(self.rules.min_words, strict=mode == "strict")
+            passage = pair.own_passage(self.rules)
             if passage is None or not passage.counts:
                 return decision._replace(passage=passage)
         self._note_kept(decision._replace(passage=passage, reason=Reason.OWN_TEXT))

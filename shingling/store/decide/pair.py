@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from shingling.store.urls import end_alike, folders_of
 from shingling.text import (
     has_same_headline,
+    headline_keys,
     scripts,
     split_numbering,
     title_key,
@@ -18,6 +19,7 @@ from shingling.text import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from shingling.rules.rules import Rules
     from shingling.similarity.own_text import OwnPassage
     from shingling.store.decide.texts import Similarity, Texts
     from shingling.store.schema.rows import Row
@@ -117,26 +119,27 @@ class Pair:
         headline = next(iter(title_parts(self.row.title or "")), 0)
         return headline in map(title_key, both[1]) and not own_lines(*both)
 
-    def own_passage(self, min_words: int, *, strict: bool) -> OwnPassage | None:
+    def own_passage(self, rules: Rules) -> OwnPassage | None:
         """Find what the page says that the other one, which is of its site, does not.
 
-        Under another title, any line counts; if titles count as the same, so do headlines.
+        Under another title, any line counts. If titles count as the same, or do not count, so do
+        headlines.
 
         Args:
-            min_words: words of its own that count.
-            strict: whether any line counts.
+            rules: how pages are decided.
         """
         from shingling.similarity.own_text import other_number, own_passage
 
         row, other = self.row, self.other
+        min_words, strict = rules.min_words, rules.own_text == "strict"
         both = self.texts.lines(row, other, min_words)
         if both is None:
             return None
-        headlines = set[int]()
-        if self.have_other_titles and not self.are_renamed:
+        headlines = frozenset[int]()
+        if self.have_other_titles and not self.are_renamed and rules.titles != "ignore":
             strict = True
         elif (row.title or "") != (other.title or ""):
-            headlines = {title_key(row.title or ""), *title_parts(row.title or "")}
+            headlines = headline_keys(row.title or "")
 
         def own(lines: Sequence[str]) -> list[str]:
             return [line for line in _without_path(row, lines) if title_key(line) not in headlines]
@@ -159,5 +162,6 @@ def _without_path(row: Row, lines: Sequence[str]) -> Sequence[str]:
 
 
 def _is_in_folders(number: str, row: Row) -> bool:
-    numbers = _NUMBER.findall(folders_of(row.url).casefold())
-    return number.casefold() in (part.lstrip("0") for part in numbers)
+    folders = folders_of(row.url).casefold()
+    numbers = (part.lstrip("0") for part in _NUMBER.findall(folders))
+    return number.casefold() in numbers or ("." in number and number in folders)

@@ -14,9 +14,11 @@ import numpy as np
 
 from shingling.rules.reasons import Reason
 from shingling.store.decide.pair import SAME_PAGE
-from shingling.text import title_share
+from shingling.text import headline_keys, title_key, title_share
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from shingling.store.decide.pair import Pair
     from shingling.text import PreparedText
 
@@ -24,6 +26,7 @@ LONG_TEXT = 200  # words from which on a text says more than its title
 LIKELY_COPY = 0.9  # resemblance from which on long texts may be copies under two headlines
 
 _LEAST_TITLE = 0.5  # share of a title, of which more stands in a text on what it names
+_LEAST_LETTERS = 10  # of a headline; of each word, five at most count
 _NEARLY_ALL = 0.7  # resemblance from which on what two texts do not share tells little
 
 
@@ -75,7 +78,32 @@ def _title_not_in_text(pair: Pair, resemblance: float) -> Reason | None:
         shown = _in_common(text, other), _in_common(other, text)
     titles = pair.other.title or "", pair.row.title or ""
     are_about = (title_share(*both) > _LEAST_TITLE for both in zip(titles, shown, strict=True))
-    return None if all(are_about) else Reason.TITLE_NOT_IN_TEXT
+    if all(are_about) or (not pair.is_on_one_site and _are_under_one_headline(pair, shown)):
+        return None
+    return Reason.TITLE_NOT_IN_TEXT
+
+
+def _are_under_one_headline(pair: Pair, shown: Sequence[str]) -> bool:
+    """Whether two pages have one headline, however long the names of their sites are.
+
+    It is a line of both texts. Its words, two long ones at least, stand elsewhere in both as well,
+    unless the texts are the same: "News" above a consent text tells nothing.
+
+    Args:
+        pair: the pages.
+        shown: what is looked at of their texts.
+    """
+    row, other = pair.row, pair.other
+    keys = headline_keys(row.title or "") & headline_keys(other.title or "")
+    are_same = row.text_hash == other.text_hash
+    return all(
+        any(
+            are_same or title_share(line, text.replace(line, "", 1), _LEAST_LETTERS) > _LEAST_TITLE
+            for line in text.split("\n")
+            if title_key(line) in keys
+        )
+        for text in shown
+    )
 
 
 _TESTS = _other_title, _title_not_in_text

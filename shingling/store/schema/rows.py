@@ -218,8 +218,8 @@ class Row:
             return ()
         names, ignored = rules.fields, rules.ignore_fields
         changed = {*changed_since(now.packed, self.fields, names=names, ignored=ignored)}
-        has_title = now.has_title and names == "auto"
-        if has_title and title_key(page.title or "") != title_key(self.title or ""):
+        counts = now.has_title and names == "auto" and rules.titles != "ignore"
+        if counts and title_key(page.title or "") != title_key(self.title or ""):
             changed.add("title")
         return tuple(sorted(changed))
 

@@ -94,6 +94,7 @@ WRONG: dict[str, list[Any]] = {
     "DEDUP_TEXT_FIELD": NO_NAMES,
     "DEDUP_THRESHOLD": [*NO_NUMBERS, 0, 0.0, -0.1, 1.0001, "80%", "inf"],
     "DEDUP_TIMEOUT": [*NO_NUMBERS, 0, -1, 3601, "inf"],
+    "DEDUP_TITLES": ["", "Ignore", "keep", True, 0, [], ["count"], {}],
     "DEDUP_TITLE_FIELD": NO_NAMES,
     "DEDUP_URL_FIELD": NO_NAMES,
     "DEDUP_ORIGINAL_MAX_AGE_DAYS": [0, -1, "never", "nan", True, [], 1_000_001],

@@ -65,12 +65,20 @@ def test_fields_that_say_nothing_do_not_count(file: Path) -> None:
     assert verdicts(file.with_stem("d"), *pages)[1].status == "unchanged", "no item: no data"
 
 
-def test_a_document_under_another_title_has_changed_and_is_decided_again(file: Path) -> None:
-    def document(url: str, title: str) -> Page:
-        fields = OwnFields(own_fields([], [url]), is_document=True)
-        fields.has_title = True
-        return Page(url, A, title=title, fields=fields)
+def document(url: str, title: str) -> Page:
+    fields = OwnFields(own_fields([], [url]), is_document=True)
+    fields.has_title = True
+    return Page(url, A, title=title, fields=fields)
 
+
+def test_a_title_alone_makes_no_page_changed_if_titles_do_not_count(file: Path) -> None:
+    pages = document(URL, "Rain falls"), document(URL, "Snow falls in the valley")
+    assert [one.status for one in verdicts(file, *pages)] == ["new", "changed"]
+    found = verdicts(file.with_stem("b"), *pages, titles="ignore")
+    assert [one.status for one in found] == ["new", "unchanged"]
+
+
+def test_a_document_under_another_title_has_changed_and_is_decided_again(file: Path) -> None:
     copy = "https://a.example/2"
     found = verdicts(
         file,

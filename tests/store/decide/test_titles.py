@@ -90,12 +90,70 @@ def test_a_short_page_under_another_title_goes_if_all_of_it_is_said_its_headline
     assert said(one(store, page("d", other, "Rain falls on the town - Mobile"))) == KEPT
 
 
+# Titles that do not count
+
+ALIKE = Rules(titles="ignore", own_text="ignore", fields=())
+
+
+def test_if_titles_do_not_count_resemblance_decides(store: Store) -> None:
+    wall = text(words("wall", 60)).translate(LETTERS)
+    for path, main_text, title in [
+        ("a", OPERATOR.format("-="), "string: operator-= - Manual"),
+        ("b", OPERATOR.format("+"), "string: operator+ - Manual"),
+        ("c", wall, "Rain falls"),
+        ("d", wall, "Town is flooded"),
+    ]:
+        original = MANUAL + {"b": "a", "d": "c"}.get(path, path)
+        verdict = one(store, page(path, main_text, title), ALIKE)
+        assert (verdict.original or verdict.reason) == (original if path in "bd" else None)
+    elsewhere = Page("https://other.example/", wall, title="A third story", fetched=1)
+    assert said(one(store, elsewhere, ALIKE)) == ("exact", None, MANUAL + "c")
+
+
+def test_short_texts_need_equal_titles_even_if_titles_do_not_count(store: Store) -> None:
+    short = text(words("short", 12)).translate(LETTERS)
+    one(store, page("a", short, "Rain falls"), ALIKE)
+    assert said(one(store, page("b", short, "Town is flooded"), ALIKE)) == (
+        "skipped",
+        "short",
+        None,
+    )
+    assert said(one(store, page("c", short, "Rain falls"), ALIKE))[0] == "exact"
+
+
+def test_templates_learn_from_titles_even_if_these_do_not_count(store: Store) -> None:
+    footer = text(words("footer", 30)).translate(LETTERS)
+    for at in range(6):
+        shown = "\n".join([text(words(f"story {at}", 40)).translate(LETTERS), footer])
+        verdict = one(store, page(f"{at}", shown, f"Title {at}"), Rules(titles="ignore"))
+        assert verdict.status == "new"
+    assert (verdict.template or 0) > 0.3
+
+
+def test_updates_under_new_headlines_go_if_titles_do_not_count(file: Path) -> None:
+    def update(at: int) -> Page:
+        headline = f"Live: {at} roads are closed"
+        return page(f"{at}", f"{headline}\n{text(ARTICLE[:300])}", f"{headline} - The News")
+
+    pages = [update(at) for at in range(2, 17)]
+    with Store.open(url_of(file)) as store:
+        assert {verdict.is_duplicate for verdict in store.check(pages)} == {False}
+        by = Rules(titles="ignore")
+        verdicts = store.check(pages, rules=by)
+        assert [verdict.is_duplicate for verdict in verdicts] == [False] + [True] * 14
+        store.admin.redecide(Rules())
+        assert store.status().originals == 15
+
+
 # Numbering and scripts
 
 NUMBERED = [
     ("Chapter 43. Boost.Units", "Chapter 42. Boost.Units"),
     ("2.5. Memory and Disk", "2.6. Memory and Disk"),
     ("Kapitel 4. Der Weg", "Der Weg"),
+    ("Music Glossary: 1.131 fingering", "Music Glossary: 1.128 fingering"),
+    ("A Manual — 2.1.3 Der Weg", "A Manual — Der Weg"),
+    ("Manual: Notes > 3. Der Weg", "Manual: Notes > 4. Der Weg"),
     ("Der Weg", "Ο δρόμος"),
 ]
 
@@ -137,6 +195,9 @@ def test_where_numbering_or_script_differ_the_url_must_end_alike_and_the_text_be
         (("a/quiz?id=1", "a/quiz?id=2"), ("1. The quiz", "2. The quiz")),
         (("a/quiz", "b/quiz"), ("Include a file", "Exclude a file")),
         (("a/quiz", "b/quiz"), ("2.5 mm drill", "3.5 mm drill")),
+        (("a/quiz", "b/quiz"), ("Tools: 2.5 mm drill", "Tools: 3.5 mm drill")),
+        (("a/quiz", "b/quiz"), ("Recipes: 10 ways to cook", "Recipes: 12 ways to cook")),
+        (("2.4/quiz", "2.5/quiz"), ("Changes: 2.4 released", "Changes: 2.5 released")),
         (("", "index.html"), ("1. The quiz", "2. The quiz")),
     ],
 )

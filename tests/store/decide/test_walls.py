@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 from shingling import Page
 from tests.store.decide.templates.pages import A, C, article, check, footer, headline, one, page
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from shingling import Store
 
 NAMES = ["amber", "birch", "cedar", "delta", "ember", "flint", "grove", "heron"]
@@ -40,6 +44,47 @@ def test_a_story_under_edited_headlines_on_twelve_sites_is_one(store: Store) -> 
         for at, name in enumerate(NAMES)
     ]
     assert {verdict.original for verdict in check(store, pages)[1:]} == {pages[0].url}
+
+
+NEWSPAPERS = (
+    "The Middletown Morning Telegraph",
+    "Provincial Evening Gazette and Herald",
+    "Northern Counties Broadcasting Online",
+)
+
+
+def in_newspapers(form: str, headline: str, *texts: Sequence[str]) -> list[Page]:
+    """Return a page of each newspaper: its headline, and its text."""
+    return [
+        page(f"https://{at}.example/", [headline], text, title=form.format(headline, name))
+        for at, (name, text) in enumerate(zip(NEWSPAPERS, texts, strict=True))
+    ]
+
+
+@pytest.mark.parametrize(
+    "form", ["{0} | {1}", "{0} - {1}", "{0}: {1}", "{1} — {0}", "{0} - News - {1}", "{0} ({1})"]
+)
+@pytest.mark.parametrize("headline", ["Amber birch falls", "Birch: amber falls", "The amber"])
+def test_an_article_is_one_whatever_its_sites_are_called(
+    store: Store, form: str, headline: str
+) -> None:
+    story = ["The amber and the birch, which falls in spring", *article("story")]
+    edited = [story, [*story, "One line more"], [*story, "Another line"]]
+    first, *others = in_newspapers(
+        form, headline, *([story] * 3 if headline == "The amber" else edited)
+    )
+    verdicts = check(store, [first, *others])
+    assert [verdict.original for verdict in verdicts] == [None, first.url, first.url]
+
+
+@pytest.mark.parametrize("section", ["News", "Local news", "About us"])
+def test_a_section_above_one_consent_text_makes_no_article_of_it(
+    store: Store, section: str
+) -> None:
+    wall = [*WALL, "To bring you the news, and local news about us and more, we store this."]
+    texts = [[*wall, *article(name)[:1]] for name in NEWSPAPERS]
+    verdicts = check(store, in_newspapers("{} | {}", section, *texts))
+    assert [verdict.original for verdict in verdicts] == [None] * 3
 
 
 def test_a_duplicate_comes_out_once_what_it_shares_is_template(store: Store) -> None:
