@@ -58,7 +58,7 @@ def learn_lines(page: PageState, copies: Sequence[Row], batch: Batch) -> None:
     if not page.changed_fields and title_key(row.title or "") == title_key(before.title or ""):
         _count(row, before, batch, templates, may_move=True)
         is_alike = (page.previous or 0) >= _ALIKE
-        page.moving_lines = _moving_lines(row, before, batch, templates, is_alike=is_alike)
+        page.moving_lines = _moving_lines(page, before, batch, templates, is_alike=is_alike)
 
 
 def _count(row: Row, other: Row, batch: Batch, templates: Templates, *, may_move: bool) -> None:
@@ -77,18 +77,19 @@ def _count(row: Row, other: Row, batch: Batch, templates: Templates, *, may_move
 
 
 def _moving_lines(
-    row: Row, former: Row, batch: Batch, templates: Templates, *, is_alike: bool
+    page: PageState, former: Row, batch: Batch, templates: Templates, *, is_alike: bool
 ) -> tuple[str, ...]:
     """Lines in which a page has changed, new ones first, if all of them move; otherwise none.
 
     A line moves if its number is known to. If the page is like the one before, lines move as well
     that come and go on other pages.
     """
+    row = page.row
     text, former_text = batch.texts.of(row), batch.texts.of(former)
     if text is None or former_text is None:
         return ()
     site, met = templates.site(row.site), templates.met(row.site, batch.run)
-    lines, former_lines = _lines(text), _lines(former_text)
+    lines, former_lines = page.lines = _lines(text), _lines(former_text)
     new = {(line, True): lines[line] for line in lines if line not in former_lines}
     gone = {(line, False): former_lines[line] for line in former_lines if line not in lines}
     changed, title = new | gone, title_key(row.title or "")
@@ -114,7 +115,7 @@ def last_change(page: PageState, batch: Batch) -> LastChange | None:
     new, gone, shown = dict[int, _Block](), dict[int, _Block](), ("", "")
     if templates is not None and text is not None and former_text is not None:
         site = templates.site(row.site)
-        lines, former_lines = _lines(text), _lines(former_text)
+        lines, former_lines = page.lines or (_lines(text), _lines(former_text))
         new, gone = (
             {
                 line: block

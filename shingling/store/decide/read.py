@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shingling.rules.reasons import Reason
 from shingling.store.decide.pair import Pair
@@ -16,7 +16,7 @@ from shingling.store.schema.rows import GONE, url_key
 from shingling.text import title_key
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from shingling.sketch import Signature
     from shingling.store.decide.batch import Batch
@@ -77,6 +77,7 @@ class PageState:
         changed_fields: names of the fields in which its item said something else before.
         moving_lines: lines in which its text has changed, if all of them move (see
             `shingling.store.decide.lines`); otherwise none.
+        lines: blocks of its text, and of the one before, once they were compared.
         had_come_out: the run that its item had come out of, as it was; None: it had not.
         is_renamed: whether its item has another title, with the text that it had.
         former_title: before it was met; None if it has the same, or had none.
@@ -99,6 +100,7 @@ class PageState:
     last_run: int | None = None
     changed_fields: Sequence[str] = ()
     moving_lines: Sequence[str] = ()
+    lines: tuple[Mapping[int, Any], Mapping[int, Any]] | None = None
     had_come_out: int | None = None
     is_renamed: bool = False
     former_title: str | None = None
