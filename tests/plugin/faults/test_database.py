@@ -478,6 +478,25 @@ def test_a_role_that_loses_its_rights_keeps_the_items_and_it_is_said_once(
     assert "error" not in {found[url]["reason"] for url in sorted(urls)[-10:]}
 
 
+def test_a_database_that_is_read_only_by_default_is_not_written_to(
+    tmp_path: Path, postgres: Postgres
+) -> None:
+    name = postgres.database()
+    with Store.open(postgres.url(name)) as store:
+        store.check([Page("https://example.org/", article(1))])
+    postgres.run(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
+    with Store.open(postgres.url(name), create=False) as store:
+        assert store.status().pages == 1
+        with pytest.raises(StoreError, match="read-only transaction"):
+            store.check([Page("https://example.org/2", article(2))])
+    with serving(make_pages(3)) as server:
+        crawling = crawl(tmp_path, server, postgres.url(name))
+        crawling.wait()
+    [line] = [line for line in said(crawling.log) if "read-only" in line]
+    assert "Dedup cannot start, nothing is fetched" in line
+    assert count(postgres, name) == 1
+
+
 DAMAGE = (
     "UPDATE pages SET minima = substr(minima, 1, 300) WHERE id IN (1, 8)",
     "UPDATE texts SET zlib = substr(zlib, 1, 60) WHERE page_id = 4",
