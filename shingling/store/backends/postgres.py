@@ -277,6 +277,11 @@ def _committed(last: int, noted: Iterable[Sequence[Any]]) -> Committed:
     )
 
 
+for _table in metadata.tables.values():
+    for _index in _table.indexes:  # named there, they would load this dialect for SQLite as well
+        _index.dialect_kwargs["postgresql_where"] = _index.dialect_options["sqlite"]["where"]
+
+
 class PostgresPostings(Postings):
     """A table of keys, read and written by arrays: one statement for any number of keys."""
 
