@@ -385,8 +385,21 @@ def test_a_store_whose_files_vanish_decides_nothing_more(tmp_path: Path, what: s
     with Store.open(f"sqlite:///{store}") as opened:
         opened.check([Page("https://example.org/", article(1))])
         GONE[what](store)
-        with pytest.raises(StoreError, match="was deleted, moved, replaced"):
+        with pytest.raises(StoreError, match="was deleted, moved, replaced") as refused:
             opened.check([Page("https://example.org/2", article(2))])
+    assert f"delete {store}-wal and {store}-shm" in str(refused.value)
+
+
+def test_a_store_whose_log_was_cut_is_refused_when_it_is_opened_next(tmp_path: Path) -> None:
+    store = tmp_path / "dedup.db"
+    with Store.open(f"sqlite:///{store}") as opened:
+        opened.check(
+            [Page(f"https://example.org/{number}", article(number)) for number in range(9)]
+        )
+        os.truncate(f"{store}-wal", 0)
+        opened.check([Page("https://example.org/", article(10))])  # SQLite sees nothing of it
+    with pytest.raises(StoreError, match=r"damaged .*: restore a backup|not a SQLite"):
+        Store.open(f"sqlite:///{store}")
 
 
 def fill_disk(store: Path, crawling: Crawling) -> None:
