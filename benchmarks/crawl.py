@@ -1,6 +1,7 @@
 """Pages per second of a crawl: alone, with a pipeline written inline, and with the plugin.
 
-The same pages are crawled by turns, by the spider `archive`, from a folder:
+The same pages are crawled by turns, by the spider `archive`, from a folder, with Scrapy's default
+numbers of requests and items at once (`-s` gives others):
 
     scrapy       without any dedup
     inline       with what a user would write: `trafilatura.extract` and datasketch in a pipeline
@@ -33,6 +34,8 @@ from benchmarks.report import Target, chosen, number, options_of, show
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+# The spider has more: no site has to be spared.
+_SCRAPYS = ("-s", "CONCURRENT_REQUESTS=16", "-s", "CONCURRENT_REQUESTS_PER_DOMAIN=8")
 _NO_PLUGIN = ("-s", "ADDONS={}")
 _NO_MAIN_TEXT = ("-s", "DEDUP_FILL_FIELDS=title,language")
 CRAWLS = {
@@ -86,6 +89,7 @@ def crawl(variant: str, pages: Path, store: Path, settings: Sequence[str]) -> di
     log = run_scrapy(
         *(*CRAWLS[variant], "-a", f"path={pages}"),
         *("-s", f"DEDUP_STORE_URL=sqlite:///{store}"),
+        *_SCRAPYS,
         *("-s", "EXTENSIONS=" + json.dumps({"benchmarks.meter.Meter": 0}), *settings),
     )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -64,8 +64,6 @@ class ArchiveSpider(LimitedSpider):
         "URLLENGTH_LIMIT": 0,
         "CONCURRENT_REQUESTS_PER_DOMAIN": 64,
         "CONCURRENT_REQUESTS": 64,
-        # A page is one item. Scrapy starts as many tasks for each response as this allows.
-        "CONCURRENT_ITEMS": 1,
     }
 
     def __init__(

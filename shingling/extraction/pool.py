@@ -18,7 +18,7 @@ from concurrent.futures import Future
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from shingling.errors import ExtractionError
+from shingling.errors import ExtractionError, message_line
 from shingling.extraction.processes import Worker, WorkerDiedError
 from shingling.rules.reasons import Reason
 
@@ -121,8 +121,10 @@ class ExtractionPool:
         self._slow: set[asyncio.Future[Any]] = set()  # pages, of those that are being extracted
         self._slow_turn = asyncio.Lock()
         self._slow_bytes = 0  # of pages that wait for the process of slow pages, or are in it
-        self._given_up: OrderedDict[bytes, Reason] = OrderedDict()  # reasons by body; the newest
+        # Why a body is given up; None: it has ended one worker. The newest.
+        self._given_up: OrderedDict[bytes, Reason | None] = OrderedDict()
         self._has_warned = False  # of pages that need a process
+        self._is_closed = False
         if not workers:
             self._do_without_processes()
 
@@ -160,6 +162,7 @@ class ExtractionPool:
 
     def close(self) -> None:
         """End the workers, also in the middle of a page."""
+        self._is_closed = True
         for worker in [*self._workers, *filter(None, [self._first])]:
             worker.end()
         for thread in [*self._threads]:
@@ -169,6 +172,13 @@ class ExtractionPool:
 
     async def _ask(self, name: str, fetched: Fetched) -> Any:
         question = name, fetched
+        try:
+            return await self._answer_in_turn(question)
+        except WorkerDiedError:  # the first one: something else may have ended it
+            return await self._answer_in_turn(question)
+
+    async def _answer_in_turn(self, question: Question) -> Any:
+        """Have a question answered by the next worker that is free, or by that of slow pages."""
         self._waiting += 1
         try:
             worker = await self._free.get()
@@ -213,7 +223,8 @@ class ExtractionPool:
 
         Raises:
             _TooSlowError: the page is slow, and others wait.
-            ExtractionError: it took too long, or its worker has ended.
+            ExtractionError: it took too long, or two workers have ended.
+            WorkerDiedError: the worker has ended, the first one with this body.
         """
         ask = self._answer_in_thread if worker is None else worker.ask
         cpu_seconds = time.monotonic if worker is None else worker.cpu_seconds
@@ -233,7 +244,10 @@ class ExtractionPool:
             made = answer.result()
         except WorkerDiedError as error:
             self._end(worker)
-            raise self._give_up(question, Reason.WORKER_DIED) from error
+            if self._is_closed or _key(question) in self._given_up:
+                raise self._give_up(question, Reason.WORKER_DIED) from error
+            self._remember(question, None)
+            raise
         finally:
             self.seconds += time.monotonic() - began
             self._slow.discard(answer)
@@ -248,10 +262,20 @@ class ExtractionPool:
 
     def _give_up(self, question: Question, reason: Reason) -> ExtractionError:
         """Remember the body of a page that is not to be tried again."""
+        is_known = self._given_up.get(_key(question)) is not None
+        self._remember(question, reason)
+        if reason == Reason.WORKER_DIED and not (is_known or self._is_closed):
+            logger.warning(
+                "Two worker processes have ended while they extracted %s: the page is skipped"
+                " (worker_died), and so is every other one with the same bytes",
+                message_line(question[1].url or "a text")[:500],
+            )
+        return ExtractionError(reason, "the page took too long, or ended its workers")
+
+    def _remember(self, question: Question, reason: Reason | None) -> None:
         self._given_up[_key(question)] = reason
         if len(self._given_up) > _MAX_BODIES_GIVEN_UP:
             self._given_up.popitem(last=False)
-        return ExtractionError(reason, "the page took too long, or ended its worker")
 
     def _check_given_up(self, question: Question) -> None:
         """Raise ExtractionError if the body of a page was given up before."""

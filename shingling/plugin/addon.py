@@ -33,6 +33,8 @@ class Addon:
             logger.info("Dedup is switched off: DEDUP_ENABLED = False")
             return
         from shingling.plugin.middleware import (
+            ITEMS_AT_ONCE,
+            WEAK_PRIORITY,
             BacklogMiddleware,
             SourceMiddleware,
             SourcePipeline,
@@ -53,5 +55,6 @@ class Addon:
             ("DOWNLOADER_MIDDLEWARES", BacklogMiddleware, BACKLOG_ORDER),
         ):
             settings.setdefault_in_component_priority_dict(name, component, order)
+        settings.set("CONCURRENT_ITEMS", ITEMS_AT_ONCE, WEAK_PRIORITY)
         for update in hooks("update_settings"):
             update(settings, dedup)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from weakref import WeakKeyDictionary
 
 from scrapy import Request
+from scrapy.settings import default_settings
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 
 from shingling.plugin.items.carried import Carried
@@ -32,6 +33,13 @@ _MAX_BACKLOG = 256  # documents
 _MAX_GONE = 10_000  # URLs that the store has not been told of
 _MAX_ITEMS_OF_START = 1000  # of `Spider.start()`, on their way to the pipelines
 _LOOK_SECONDS = 0.05
+
+ITEMS_AT_ONCE = 16
+"""`CONCURRENT_ITEMS`, if nobody sets it: Scrapy keeps so many tasks for each response until its
+items have left the pipelines, and here they wait for their verdicts."""
+
+WEAK_PRIORITY = 5
+"""Priority of a setting that everybody may set, except Scrapy's own defaults."""
 
 CLOSE_REASON = "dedup_error"
 """Why a spider is closed that cannot be deduplicated."""
@@ -85,6 +93,7 @@ class SourceMiddleware(BaseSpiderMiddleware):
         self.is_closing = False
         self._parsed: Response | None = None  # by `scrapy parse`
         self._parsed_items = 0
+        self._has_few_slots = crawler.settings.getpriority("CONCURRENT_ITEMS") == WEAK_PRIORITY
 
     def process_spider_input(self, response: Response) -> None:
         """Look at what the request has carried, before the callback changes it."""
@@ -146,8 +155,17 @@ class SourceMiddleware(BaseSpiderMiddleware):
         return item
 
     def note_item(self, item: Any, response: Response, *, is_only_item: bool) -> None:
-        """Note an item that the pipelines are about to get."""
-        self._items.setdefault(response, []).append((item, is_only_item))
+        """Note an item that the pipelines are about to get.
+
+        From the first response on with more items than slots, Scrapy has as many slots as without
+        the add-on: a later pipeline may take long for each item.
+        """
+        noted = self._items.setdefault(response, [])
+        noted.append((item, is_only_item))
+        if self._has_few_slots and len(noted) > ITEMS_AT_ONCE:
+            self._has_few_slots = False
+            assert self.crawler.engine is not None
+            self.crawler.engine.scraper.concurrent_items = default_settings.CONCURRENT_ITEMS
 
     def take(self, item: Any) -> ItemSource | None:
         """Source of an item, which is then forgotten; None if it is not known."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Self
+from weakref import WeakSet
 
 from scrapy import signals
 from scrapy.exceptions import NotConfigured
@@ -152,13 +154,22 @@ class DedupPipeline:
             self._report.end()
 
     async def _spider_opened(self) -> None:
-        if self._decider is not None:
-            await self._decider.checker.resume()
+        if self._decider is None:
+            return
+        await self._decider.checker.resume()
+        # Modules are most of the objects that a full collection goes through. What another crawl is
+        # working on comes and goes, so only the first one has what is there passed over.
+        if not _open:
+            gc.freeze()
+        _open.add(self)
 
     async def _spider_closed(self, reason: str) -> None:
         """End the run; pipelines are not told why a crawl ends, signal handlers are."""
         if self._decider is None:
             return
+        _open.discard(self)
+        if not _open:
+            gc.unfreeze()
         try:
             await self._decider.checker.close_store(reason)
         except ShinglingError as error:
@@ -167,3 +178,7 @@ class DedupPipeline:
         if has_run and not is_parse_command(self._crawler.spider):
             for finish in hooks("finish_crawl"):
                 await asyncio.to_thread(finish, self._settings, self._crawler.spider)
+
+
+_open: WeakSet[DedupPipeline] = WeakSet()
+"""Of all crawls of the process that are ready, and have not ended."""

@@ -322,7 +322,7 @@ class Verdict:
 
     def as_dict(self) -> dict[str, Any]:
         """Verdict as the result field of an item shows it."""
-        shown = _rounded(asdict(self))
+        shown = _rounded({**vars(self)})  # `asdict` would copy every value
         del shown["candidates"], shown["repeats"], shown["moving_lines"]
         return {"status": self.status, "duplicate": self.is_duplicate, **shown}
 

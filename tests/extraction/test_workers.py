@@ -100,6 +100,19 @@ async def test_a_page_that_ends_its_worker_is_given_up_and_no_other_page_is_lost
             assert pool.not_tried_again == 2
 
 
+@pytest.mark.parametrize("workers", [1, 2])
+async def test_a_body_is_given_up_only_after_it_has_ended_two_workers(
+    workers: int, mark: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with a_pool(workers) as pool:
+        answers = await asyncio.gather(*asked(pool, "end once", "two", "end once"))
+        assert answers == ["<p>end once", "<p>two", "<p>end once"]
+        assert (pool.not_tried_again, caplog.messages) == (0, [])
+        assert await asyncio.gather(*asked(pool, "die", "die")) == ["worker_died"] * 2
+        assert len(caplog.messages) == 1
+        assert "Two worker processes have ended" in caplog.messages[0]
+
+
 @pytest.mark.parametrize("workers", [0, 2])
 async def test_a_page_that_hangs_is_given_up_and_not_tried_again_and_no_other_page_is_lost(
     workers: int, clock: Clock, mark: Path

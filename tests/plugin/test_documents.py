@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,10 +18,14 @@ from shingling.plugin.items.documents import (
     choose_document,
     is_same_page,
     own_document,
+    text_fields,
     url_of_part,
 )
 from shingling.plugin.middleware import ItemSource
 from shingling.plugin.settings import DedupSettings
+from shingling.sketch import Scheme
+from shingling.text import PreparedText
+from tests.support.pages import article
 
 SETTINGS = DedupSettings.from_settings(Settings())
 PAGE = "https://example.com/articles/7"
@@ -177,3 +182,13 @@ def test_urls_are_of_one_page_by_host_path_and_what_parameters_both_have(
 ) -> None:
     assert is_same_page(a, b) is same
     assert is_same_page(b, a) is same
+
+
+def test_the_main_text_is_unpacked_only_for_a_field_that_may_hold_most_of_it() -> None:
+    scheme, whole = Scheme(), article(1)
+    page = pickle.loads(pickle.dumps(PreparedText(whole).ready(scheme.canonical)))  # noqa: S301
+    assert text_fields({"title": "The road over the mountain"}, page, scheme) == []
+    assert "text" not in vars(page)
+    assert text_fields({"title": "The road over the mountain", "body": whole}, page, scheme) == [
+        "body"
+    ]

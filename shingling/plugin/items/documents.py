@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from shingling.plugin.settings import DedupSettings
     from shingling.rules.own_fields import OwnFields
     from shingling.sketch import Scheme
+    from shingling.text import PreparedText
 
 _MAX_TITLE_CHARS = 2000
 _FEWEST_TEXT_CHARS = 20  # of a field that may hold the main text of a page
@@ -158,7 +159,7 @@ def own_document(adapter: ItemAdapter, settings: DedupSettings) -> Document:
     )
 
 
-def text_fields(strings: Mapping[str, str], main_text: str, scheme: Scheme) -> list[str]:
+def text_fields(strings: Mapping[str, str], main_text: PreparedText, scheme: Scheme) -> list[str]:
     """Names of the fields that hold most of a main text, and little else.
 
     Args:
@@ -166,10 +167,11 @@ def text_fields(strings: Mapping[str, str], main_text: str, scheme: Scheme) -> l
         main_text: of the page.
         scheme: of the shingles that are counted.
     """
-    long_enough = [name for name, string in strings.items() if 3 * len(string) > len(main_text)]
+    characters = main_text.characters.sum()  # the text itself is packed
+    long_enough = [name for name, string in strings.items() if 3 * len(string) > characters]
     if not long_enough:
         return []
-    wanted, names = fingerprint_set(main_text, scheme), []
+    wanted, names = fingerprint_set(main_text.text, scheme), []
     for name in long_enough:
         text = strings[name]
         if "<" in text or "&" in text:

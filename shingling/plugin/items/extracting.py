@@ -115,8 +115,8 @@ class DocumentExtractor:
         extraction, key = await self._body(document, response)
         own = document.own_fields
         texts: Sequence[str] = ()
-        if document.strings and extraction.text is not None:
-            texts = text_fields(document.strings, extraction.text, self._extractor.scheme)
+        if document.strings and extraction.prepared is not None:
+            texts = text_fields(document.strings, extraction.prepared, self._extractor.scheme)
         if own is not None and texts:
             own = own.as_document(texts)
         if document.title is None or "title" in self._settings.fill_fields:

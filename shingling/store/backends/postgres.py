@@ -95,6 +95,9 @@ _AWAY_SIGNS = (
 )
 
 _ENCODING = "UTF8"
+_SET_UP_AS = (
+    "SELECT current_setting('server_encoding'), current_setting('default_transaction_read_only')"
+)
 
 
 class PostgresDatabase(Database):
@@ -132,19 +135,22 @@ class PostgresDatabase(Database):
     def is_there(self) -> bool:
         """Whether a store is in the schema that comes first on the search path.
 
-        If there is no server, nobody waits for it; but for one that answers that it is busy.
+        If there is no server, nobody waits for it; but for one that answers that it is busy. Where
+        transactions are read-only by default, they stay so: a connection that has read would write.
 
         Raises:
             StoreError: tables of something else have the names of the store's, or the database
                 cannot keep every text.
         """
-        ((encoding,),), tables = self.read(
+        ((encoding, read_only),), tables = self.read(
             lambda connection: (
-                fetch_rows(connection, "SHOW server_encoding"),
+                fetch_rows(connection, _SET_UP_AS),
                 {*inspect(connection).get_table_names()},
             )
         )
         self._has_answered = True
+        if read_only == "on":
+            self.refuse_writes()
         if encoding != _ENCODING:
             raise StoreError(
                 f"{self.where}: the database is in {encoding}, a store needs {_ENCODING}; make one"
@@ -269,6 +275,11 @@ def _committed(last: int, noted: Iterable[Sequence[Any]]) -> Committed:
     return Committed(
         max(ids_by_number), np.frombuffer(b"".join(ids_by_number.values()), "<i8").tolist()
     )
+
+
+for _table in metadata.tables.values():
+    for _index in _table.indexes:  # named there, they would load this dialect for SQLite as well
+        _index.dialect_kwargs["postgresql_where"] = _index.dialect_options["sqlite"]["where"]
 
 
 class PostgresPostings(Postings):

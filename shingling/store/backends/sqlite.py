@@ -139,6 +139,7 @@ class SqliteDatabase(Database):
             if identity != known.get(file, identity):
                 raise StoreError(
                     f"{file}: the file was deleted, moved, replaced or overwritten while it is open"
+                    f"; if another store was put there, delete {self.path}-wal and {self.path}-shm"
                 )
             if identity is not None:
                 known[file] = identity

@@ -101,7 +101,7 @@ def _page_columns() -> Iterator[Column[Any]]:
 
 def _partial_index(name: str, *columns: Column[Any], where: str) -> None:
     """Index the rows of a table that fulfil a condition."""
-    Index(name, *columns, sqlite_where=text(where), postgresql_where=text(where))
+    Index(name, *columns, sqlite_where=text(where))
 
 
 pages = Table(

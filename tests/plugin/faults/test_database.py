@@ -385,8 +385,21 @@ def test_a_store_whose_files_vanish_decides_nothing_more(tmp_path: Path, what: s
     with Store.open(f"sqlite:///{store}") as opened:
         opened.check([Page("https://example.org/", article(1))])
         GONE[what](store)
-        with pytest.raises(StoreError, match="was deleted, moved, replaced"):
+        with pytest.raises(StoreError, match="was deleted, moved, replaced") as refused:
             opened.check([Page("https://example.org/2", article(2))])
+    assert f"delete {store}-wal and {store}-shm" in str(refused.value)
+
+
+def test_a_store_whose_log_was_cut_is_refused_when_it_is_opened_next(tmp_path: Path) -> None:
+    store = tmp_path / "dedup.db"
+    with Store.open(f"sqlite:///{store}") as opened:
+        opened.check(
+            [Page(f"https://example.org/{number}", article(number)) for number in range(9)]
+        )
+        os.truncate(f"{store}-wal", 0)
+        opened.check([Page("https://example.org/", article(10))])  # SQLite sees nothing of it
+    with pytest.raises(StoreError, match=r"damaged .*: restore a backup|not a SQLite"):
+        Store.open(f"sqlite:///{store}")
 
 
 def fill_disk(store: Path, crawling: Crawling) -> None:
@@ -476,6 +489,25 @@ def test_a_role_that_loses_its_rights_keeps_the_items_and_it_is_said_once(
     assert len(failed) >= 10
     assert stats(crawling.log)["dedup/errors/StoreError"] == str(len(failed))
     assert "error" not in {found[url]["reason"] for url in sorted(urls)[-10:]}
+
+
+def test_a_database_that_is_read_only_by_default_is_not_written_to(
+    tmp_path: Path, postgres: Postgres
+) -> None:
+    name = postgres.database()
+    with Store.open(postgres.url(name)) as store:
+        store.check([Page("https://example.org/", article(1))])
+    postgres.run(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
+    with Store.open(postgres.url(name), create=False) as store:
+        assert store.status().pages == 1
+        with pytest.raises(StoreError, match="read-only transaction"):
+            store.check([Page("https://example.org/2", article(2))])
+    with serving(make_pages(3)) as server:
+        crawling = crawl(tmp_path, server, postgres.url(name))
+        crawling.wait()
+    [line] = [line for line in said(crawling.log) if "read-only" in line]
+    assert "Dedup cannot start, nothing is fetched" in line
+    assert count(postgres, name) == 1
 
 
 DAMAGE = (

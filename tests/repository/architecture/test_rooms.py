@@ -220,6 +220,11 @@ def test_a_plain_crawl_imports_little(tmp_path: Path) -> None:
     assert sum(lines.values()) <= MOST_LINES
 
 
+def test_a_crawl_into_sqlite_loads_nothing_of_another_database(tmp_path: Path) -> None:
+    check = "\nimport sys; assert 'sqlalchemy.dialects.postgresql' not in sys.modules\n"
+    _imported(CRAWL + check, tmp_path)
+
+
 def test_a_command_imports_little(tmp_path: Path) -> None:
     with shingling.Store.open(f"sqlite:///{tmp_path / 't.db'}") as store:
         store.check_one("https://a.example/", "Snow closed the mountain road on Monday.")
