@@ -322,7 +322,8 @@ class Verdict:
 
     def as_dict(self) -> dict[str, Any]:
         """Verdict as the result field of an item shows it."""
-        shown = _rounded({**vars(self)})  # `asdict` would copy every value
+        change = None if self.change is None else {**vars(self.change)}
+        shown = _rounded({**vars(self), "change": change})  # `asdict` would copy every value
         del shown["candidates"], shown["repeats"], shown["moving_lines"]
         return {"status": self.status, "duplicate": self.is_duplicate, **shown}
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from shingling import Page, Store
+from shingling import Page, Store, Verdict
 from shingling.admin.records import checked
 from shingling.admin.transfer import export
 from shingling.errors import RecordError
@@ -58,6 +58,13 @@ def test_a_line_with_another_number_replaces_its_own_wherever_it_stands(file: Pa
     now = ["In stock: 5 pieces", *LINES]
     change = told(file, Page(URL, "\n".join(before)), Page(URL, "\n".join(now)))
     assert change == LastChange("In stock: 5 pieces", "In stock: 7 pieces", 1, 1)
+    assert Verdict("changed", change=change).as_dict()["change"] == {
+        "line": "In stock: 5 pieces",
+        "replaced": "In stock: 7 pieces",
+        "came": 1,
+        "went": 1,
+        "former_title": "",
+    }
 
 
 def test_a_line_that_is_gone_is_told_and_order_is_not(file: Path) -> None:
