@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from w3lib.encoding import html_body_declared_encoding, html_to_unicode, resolve_encoding
 
-EXTRACTION_VERSION = "7"
+EXTRACTION_VERSION = "8"
 """Version of what `extract_page` gives: raise it when pages give another text, title or language.
 
 Bodies that a store knows are then extracted again.

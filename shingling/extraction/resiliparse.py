@@ -10,7 +10,7 @@ from resiliparse.extract.html2text import extract_plain_text
 from resiliparse.parse.html import HTMLParserException, HTMLTree
 
 from shingling.extraction.parsed import ParsedPage, is_enough, words
-from shingling.extraction.shown import show_content
+from shingling.extraction.shown import LINES, characters, largest_listing, show_content
 from shingling.text import LINK_MARK, title_share
 
 if TYPE_CHECKING:
@@ -38,6 +38,11 @@ _MANY_TIMES = 8  # as much as was taken
 _LONG_TEXT = 2000  # characters; with the words of the title it is not looked at again
 _ENOUGH_OF_TITLE = 0.5
 
+_LINK_TAG = re.compile(r"<(/?)a(?=[\s>])", re.IGNORECASE)
+_NEAR, _BETWEEN_LINKS = 4, "<|/·•»«,"  # characters behind a link that no text follows
+_MANY_IN_TEXT = 0.25  # of the links: types in declarations, say
+_LEAST_DECLARED, _LEAST_LISTED = 0.25, 0.5  # of the text with them
+
 
 class ResiliparsePage(ParsedPage):
     """A page as Resiliparse parses it (Bevendorff et al. 2018), by the rules of HTML 5.
@@ -48,6 +53,8 @@ class ResiliparsePage(ParsedPage):
 
     def __init__(self, html: str) -> None:
         self._html = html
+        self._link_texts: list[str] = []
+        self._links_in_text = 0
         try:
             self._tree = HTMLTree.parse(html)
         except HTMLParserException as error:  # it takes any markup, as long as there is memory
@@ -62,12 +69,22 @@ class ResiliparsePage(ParsedPage):
         """Extract the main text; None also if elements are nested too deeply to be measured."""
         if self._is_nested_deeply():
             return None
-        self._prepare()
-        text: str = extract_plain_text(self._tree, main_content=True, alt_texts=False)
-        return _mark_links(_NOT_IN_XML.sub("", text), self._html) or None
+        pieces = self._html.split("</a>")
+        self._link_texts = [*map(_last_text, pieces[:-1])]
+        behind = (piece[:_NEAR].lstrip()[:1] for piece in pieces[1:])
+        self._links_in_text = sum(first not in _BETWEEN_LINKS for first in behind)
+        return self._marked(self._taken()) or None
 
-    def _prepare(self) -> None:
-        """Change the tree before its main text is taken."""
+    def _taken(self) -> str:
+        """Take the main text from the tree."""
+        text: str = extract_plain_text(self._tree, main_content=True, alt_texts=False)
+        return _NOT_IN_XML.sub("", text)
+
+    def _marked(self, text: str) -> str:
+        """Mark the lines of a text that are a link of the page and nothing else."""
+        links = {*self._link_texts} - {""}  # a picture has none
+        lines = text.replace(LINK_MARK, "").split("\n")
+        return "\n".join(line + LINK_MARK * (line.strip() in links) for line in lines)
 
     @property
     def _document(self) -> DocumentNode:
@@ -110,10 +127,16 @@ class ResiliparsePage(ParsedPage):
 class QuickPage(ResiliparsePage):
     """A page for which trafilatura is asked if Resiliparse may have missed the article."""
 
-    def _prepare(self) -> None:
+    def _taken(self) -> str:
         show_content(self._document)
+        return super()._taken()
 
     def main_text(self, url: str | None) -> str | None:
+        """Extract the text by Resiliparse or trafilatura, with the links that are content."""
+        text = self._article(url) or ""
+        return self._with_links(text) or text
+
+    def _article(self, url: str | None) -> str | None:
         """Extract the text by Resiliparse; if it seems to be another one, also by trafilatura.
 
         It seems so if the text has few words or little of the title, and most long lines of the
@@ -138,12 +161,25 @@ class QuickPage(ResiliparsePage):
             texts, key=lambda text: (min(title_share(title, text), _ENOUGH_OF_TITLE), words(text))
         )
 
+    def _with_links(self, text: str) -> str | None:
+        """Extract an index, or declarations whose types are links; None if the page is neither.
 
-def _mark_links(text: str, html: str) -> str:
-    """Mark the lines of a text that are a link of the page and nothing else."""
-    links = {*map(_last_text, html.split("</a>")[:-1])} - {""}  # a picture has none
-    lines = text.replace(LINK_MARK, "").split("\n")
-    return "\n".join(line + LINK_MARK * (line.strip() in links) for line in lines)
+        For Resiliparse, parts that are mostly links lead elsewhere. If those of one kind are a
+        large share of the page, they are what it says, and links are text there.
+        """
+        links, taken = sum(map(len, self._link_texts)), len(text)
+        many = _MANY_IN_TEXT * len(self._link_texts)
+        if links > taken and _long_lines(text) < _LEAST_MISSED:
+            parts, least = f"ul, {LINES}", _LEAST_LISTED
+        elif links > _LEAST_DECLARED * taken and self._links_in_text >= many:
+            parts, least = LINES, _LEAST_DECLARED
+        else:
+            return None
+        listed = largest_listing(self._document, parts)
+        if listed <= least * taken:
+            return None
+        whole = QuickPage(_LINK_TAG.sub(r"<\1span", self._html))._taken()
+        return self._marked(whole) if listed >= least * characters(whole) else None
 
 
 def _last_text(html: str) -> str:

@@ -8,6 +8,7 @@ the content of a page, readers see them.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,8 @@ _MOST_READ = 4_000_000  # characters of markup, of each element with all that is
 _MOST_LINKS = 0.2  # of the text of a list or part, as Resiliparse has it for lists
 _LEAST_CAPTION = 6  # words; the name of a photographer has fewer
 _MUCH = 0.25  # of the text of the content: links are what it says
+_MOST_PARTS = 512  # of those that a page has, evenly spread
+_MOST_LINKS_OF_PART = {"ul": _MOST_LINKS, "div": 0.6}  # of its text, as Resiliparse has it
 
 
 def _named(*names: str) -> str:
@@ -40,6 +43,9 @@ _PARTS = _named(
 _IN_CONTENT = f"""{_IN_TEXT}, ul, {_TEXT} + {_ASIDE}, {_ASIDE}:has(+ {_TEXT}),
     [role=presentation], {_FOLDED}, {_PARTS}"""
 _IN_BODY = f"{_IN_TEXT}, body > ul, body > * > ul, body > * > * > ul"
+LINES = "div:not(:has(div, ul, table, form))"
+"""Selects parts of a line or two."""
+
 _AROUND = re.compile("nav|header|footer|aside|banner|contentinfo|complementary|dialog")
 _LEADS_ELSEWHERE = re.compile("nav|crumb|pager|pagination", re.IGNORECASE)
 _NAVIGATION = re.compile("nav|dialog")
@@ -68,6 +74,33 @@ def show_content(document: DocumentNode) -> None:
                 _show(document, element)
 
 
+def largest_listing(document: DocumentNode, parts: str) -> int:
+    """Count the characters of parts of a page that are mostly links, of the kind that has most.
+
+    Parts of one kind are in parents of one class or, if these have none, have one class. Parts that
+    are nested deeply count as none, because Resiliparse would measure each with all that is in it.
+
+    Args:
+        document: the page.
+        parts: selects lists, or `LINES`, or both.
+    """
+    found = document.query_selector_all(parts)
+    step, left = len(found) // _MOST_PARTS + 1, _MOST_READ
+    sizes = Counter[tuple[str | None, str]]()
+    for part in found[::step]:
+        parent, markup = part.parent_element, part.html
+        left -= len(markup)
+        if left < 0:
+            return 0
+        if parent is None or "</a>" not in markup or (part.tag == "ul" and parent.tag == "li"):
+            continue
+        size, least = _characters(part), _MOST_LINKS_OF_PART[part.tag or ""]
+        is_left_out = _links(part) > least * size
+        if is_left_out and not _leads_elsewhere(part) and not _is_around(part, _AROUND):
+            sizes[part.tag, parent.class_name or f" {part.class_name}"] += step * size
+    return max(sizes.values(), default=0)
+
+
 def _is_around(element: ElementNode | None, names: re.Pattern[str]) -> bool:
     """Whether an element is around the content, or in one that is, by its name or role."""
     for _ in range(_MOST_PARENTS):
@@ -85,12 +118,21 @@ def _says_something(element: ElementNode, least: float) -> bool:
         return True
     if element.tag == "figcaption" and words(element.inner_text) < _LEAST_CAPTION:
         return False
-    if _LEADS_ELSEWHERE.search(f"{element.class_name} {element.id}"):
+    if _leads_elsewhere(element):
         return False
     whole = _characters(element)
-    links = element.get_elements_by_tag_name("a").values()
-    is_text = sum(map(_characters, links)) < _MOST_LINKS * whole
-    return is_text or (element.tag == "ul" and whole > least)
+    is_text = _links(element) < _MOST_LINKS * whole
+    return is_text or (element.tag == "ul" and (whole > least or _is_in_shown_list(element)))
+
+
+def _leads_elsewhere(element: ElementNode) -> bool:
+    return _LEADS_ELSEWHERE.search(f"{element.class_name} {element.id}") is not None
+
+
+def _is_in_shown_list(element: ElementNode) -> bool:
+    item = element.parent_element
+    around = item.parent_element if item is not None and item.tag == "li" else None
+    return around is not None and around.tag == _RENAMED["ul"]
 
 
 def _show(document: DocumentNode, element: ElementNode) -> None:
@@ -106,6 +148,15 @@ def _show(document: DocumentNode, element: ElementNode) -> None:
         element.replace_with(renamed)
 
 
+def characters(text: str) -> int:
+    """Count the characters of a text, without blanks."""
+    return len("".join(text.split()))
+
+
 def _characters(element: ElementNode) -> int:
     """Count the characters of an element's text, without blanks and scripts."""
-    return len("".join(element.inner_text.split()))
+    return characters(element.inner_text)
+
+
+def _links(element: ElementNode) -> int:
+    return sum(map(_characters, element.get_elements_by_tag_name("a").values()))

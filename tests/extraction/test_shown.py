@@ -132,3 +132,56 @@ def test_nested_and_many_elements_take_bounded_time(element: str) -> None:
     for part in (nested, many, full, full_and_nested):
         extract(page(part))
     assert time.process_time() - started < 30  # some 3 seconds; without bounds an hour
+
+
+NAMES = [f"{word}{number}" for number in range(12) for word in ("open", "close", "read", "write")]
+LINKED = [f"<a href={name}.html>{name}() of the library</a>" for name in NAMES]
+INDEXES = {
+    "one list": "<ul>" + "".join(f"<li>{link}</li>" for link in LINKED) + "</ul>",
+    "lists in a part": "<div class=a><div class=b><div class=contents>"
+    + "".join(f"<h3>{link[9]}</h3><ul><li>{link}</li></ul>" for link in LINKED)
+    + "</div></div></div>",
+    "lists in a table": "<table><tr>"
+    + "".join(f"<td><ul><li>{link}</li></ul></td>" for link in LINKED)
+    + "</tr></table>",
+    "nested parts": "<div class=a><div class=b><div class=c>"
+    + "".join(f"<div class=i><div class=t>{link}</div></div>" for link in LINKED)
+    + "</div></div></div>",
+}
+
+
+@pytest.mark.parametrize("index", INDEXES.values(), ids=INDEXES)
+def test_an_index_has_the_names_that_it_lists(index: str) -> None:
+    body = f"<div id=top><a href=/>Main page</a></div><p>All functions, with links.</p>{index}"
+    text = extract(f"<html><head><title>Index</title></head><body>{body}</body></html>") or ""
+    assert all(name in text for name in NAMES)
+
+
+def test_lists_of_links_beside_an_article_stay_out() -> None:
+    whole = page(INDEXES["lists in a part"]).replace("<main>", "").replace("</main>", "")
+    assert NAMES[0] not in (extract(whole) or "")
+
+
+def test_a_list_in_a_list_of_links_is_shown_with_it() -> None:
+    items = "".join(f"<li>{link}<ul><li>{link}</li></ul></li>" for link in LINKED)
+    text = extract(page(f"<ul>{items}</ul>")) or ""
+    assert all(text.count(f"{name}()") == 2 for name in NAMES)
+
+
+@pytest.mark.parametrize("content", ["main", "div id=content"])
+def test_declarations_are_content_though_their_types_are_links(content: str) -> None:
+    types = " -> ".join(f"<a href={name}.html>{name}</a>" for name in ("Parser", "Document"))
+    lines = "".join(
+        f'<div class="top"><p class="src"><a id={name}>{name}</a> :: {types}'
+        f' <a href="src/{name}.html">Source</a></p></div>'
+        for name in NAMES[:24]
+    )
+    text = extract(page(f'<div id="interface">{lines}</div>', content)) or ""
+    assert all(name in text for name in NAMES[:24])
+
+
+def test_lists_nested_deeply_are_no_index() -> None:
+    nested = "<ul><li>" * 400 + "<a href=x>A link</a>" * 4000
+    start = time.process_time()
+    extract(f"<html><body><p>Hello</p>{nested}</body></html>")
+    assert time.process_time() - start < 1

@@ -61,6 +61,7 @@ _USES: dict[str, Callable[[Any], Any]] = {
     "extraction.resiliparse._MAY_HAVE_JSON_ATTRIBUTE": resiliparse._MAY_HAVE_JSON_ATTRIBUTE.search,
     "extraction.resiliparse._BEGINS_AS_HTML": resiliparse._BEGINS_AS_HTML.match,
     "extraction.resiliparse._HAS_HTML": resiliparse._HAS_HTML.search,
+    "extraction.resiliparse._LINK_TAG": resiliparse._LINK_TAG.findall,
     "extraction.trafilatura._FRAGMENT": trafilatura._FRAGMENT.match,
     "extraction.trafilatura._BACKSLASH": lambda page: trafilatura._BACKSLASH.sub("", page),
     "extraction.trafilatura._BEFORE_ESCAPE": trafilatura._BEFORE_ESCAPE.findall,
