@@ -442,10 +442,7 @@ def site_names(value: Any) -> tuple[str, ...]:
         return ()
     from shingling.store.urls import pasted_site
 
-    sites = tuple(map(pasted_site, names))
-    if not all(sites):
-        raise ValueError
-    return sites
+    return tuple(map(pasted_site, names))
 
 
 def _some_names(value: Any) -> tuple[str, ...]:

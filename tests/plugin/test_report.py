@@ -86,6 +86,14 @@ def test_a_sub_domain_of_a_preferred_site_is_told_apart(tmp_path: Path) -> None:
     assert "secret" not in done.log
 
 
+def test_a_preferred_site_without_a_page_is_a_warning(tmp_path: Path) -> None:
+    items = [{"url": "https://own.example/a", "text": article(1)}]
+    setting = 'DEDUP_PREFER_SITES=["own.example", "owm.example"]'
+    for _ in range(2):  # in the second crawl, the store has the page
+        (line,) = lines(crawl(tmp_path, items, setting), "WARNING: DEDUP_PREFER_SITES")
+        assert "names owm.example: neither this crawl nor the store has a page of it" in line
+
+
 def test_kept_items_and_known_duplicates_are_counted_with_what_changes_it(tmp_path: Path) -> None:
     said = [("/a", "Harbour"), ("/copy", "Harbour"), ("/b", "Railway station"), ("/c", "Library")]
     fields = {f"dedup_{name}": None for name in PLAIN}

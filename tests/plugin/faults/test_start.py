@@ -69,7 +69,8 @@ WRONG: dict[str, list[Any]] = {
     "DEDUP_FIELDS": NO_LISTS,
     "DEDUP_IGNORE_FIELDS": NO_LISTS,
     "DEDUP_PREFER_SITES": [
-        *(*NO_LISTS, "://", ["a.example", "https://"]),
+        *(*NO_LISTS, "://", ["a.example", "https://"], "*.a.example", ".a.example"),
+        *("https://*.a.example/", "https://.a.example/", "a example"),
     ],
     "DEDUP_FILL_FIELDS": [*NO_LISTS, "url", ["dedup"], "text;title"],
     "DEDUP_HTML_FIELD": [*NO_NAMES, *NO_LISTS],
