@@ -26,7 +26,7 @@ from shingling.extraction.processes import Worker, WorkerDiedError, WorkerTimeou
 from shingling.json_values import to_json
 from shingling.sketch import sign
 from shingling.store.ids import BadRowError
-from shingling.text import plain_line
+from shingling.text import plain_line, without_marks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -348,4 +348,4 @@ class Signer:
         for name, value in (("title", page.title), ("language", page.language)):
             if kept.get(name) in (None, ""):
                 kept[name] = value
-        return {**kept, fields.text: page.text}
+        return {**kept, fields.text: without_marks(page.text)}

@@ -11,7 +11,7 @@ from resiliparse.parse.html import HTMLParserException, HTMLTree
 
 from shingling.extraction.parsed import ParsedPage, is_enough, words
 from shingling.extraction.shown import show_content
-from shingling.text import LINK_MARK, title_share
+from shingling.text import LINK_MARK, title_share, without_marks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -142,7 +142,7 @@ class QuickPage(ResiliparsePage):
 def _mark_links(text: str, html: str) -> str:
     """Mark the lines of a text that are a link of the page and nothing else."""
     links = {*map(_last_text, html.split("</a>")[:-1])} - {""}  # a picture has none
-    lines = text.replace(LINK_MARK, "").split("\n")
+    lines = without_marks(text).split("\n")
     return "\n".join(line + LINK_MARK * (line.strip() in links) for line in lines)
 
 
