@@ -7,6 +7,7 @@ import logging
 import os
 import shutil
 import time
+from collections import Counter
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -201,6 +202,7 @@ class _Run:
                     file.write(self._plan.encode())
         signed = SignedRows(self.work / "signed", sources, options, known)
         with closing(signed):
+            self._look_at_known(signed)
             with_same_id = repeated_ids(signed)
             signed.forget_ids(with_same_id)
             self._look_at_words_left(signed)
@@ -222,6 +224,22 @@ class _Run:
             file.write(f"{text}\n".encode("utf-8", "replace"))
         shutil.rmtree(self.work)
         return summary
+
+    def _look_at_known(self, signed: SignedRows) -> None:
+        """Warn of known rows that cannot be compared.
+
+        Raises:
+            BulkError: none can.
+        """
+        reasons = Counter(reason for source, _, reason, _ in signed.bad() if source < signed.known)
+        if reasons:
+            message = (
+                f"{signed.name(0)}: {reasons.total():,} known rows cannot be compared:"
+                f" {', '.join(reasons)}"
+            )
+            if not signed.column("words")[: signed.first].any():
+                raise BulkError(message)
+            logger.warning("%s", message)
 
     def _report(self, phase: str, total: int) -> Callable[[int], None]:
         return lambda done: self.progress(Progress(phase, done, done / max(total, 1)))
