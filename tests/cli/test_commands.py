@@ -156,6 +156,13 @@ def test_similar_takes_a_url_a_file_or_standard_input(dedup: Any, tmp_path: Path
     assert [page["url"] for page in by_input] == ["https://a.example/1"]
 
 
+def test_forget_names_what_is_not_stored(dedup: Any) -> None:
+    done = dedup("forget", "a.example/1", "https://no.example/", "--yes")
+    said = "a.example/1 is not stored\nhttps://no.example/ is not stored\n"
+    assert done == (1, "nothing was forgotten\n", said)
+    assert dedup("forget", "https://a.example/1", "--yes").err == ""
+
+
 def test_forget_asks_and_promotes_the_oldest_duplicate(dedup: Any) -> None:
     refused = dedup("forget", "https://a.example/1", stdin=b"n\n")
     what = "1 page, 1 verdict, 1 replaced original"

@@ -59,7 +59,7 @@ def test_a_setting_that_names_a_field_which_no_item_has_is_said_once(tmp_path: P
         for line in lines(done, "none has such a field")
     ]
     assert said == [
-        "DEDUP_FIELDS names 'skuu' (did you mean 'sku'?): of 20",
+        "DEDUP_FIELDS names 'skuu' (did you mean 'sku'?): of the first 20",
         "DEDUP_IGNORE_FIELDS names 'view' (did you mean 'views'?): of 24",
         "DEDUP_TITLE_FIELD names 'headline': of 24",
     ]
