@@ -139,7 +139,10 @@ def _signs(page: StoredPage, head: StoredPage) -> list[str]:
     titles = [title_parts(side.title) for side in (page, head) if side.title]
     value, least = page.resemblance, page.threshold
     signs = {
-        "another title": len(titles) == 2 and not has_same_headline(*titles),
+        # On another site, a title may have the name of that site as well.
+        "another title": len(titles) == 2
+        and not has_same_headline(*titles)
+        and (page.site == head.site or {*titles[0]}.isdisjoint(titles[1])),
         "near the threshold": None not in (value, least) and value < least + _CLOSE,  # type: ignore[operator]
         "decided by a twin of the original": page.compared_with not in (None, head.url),
     }
