@@ -33,6 +33,8 @@ _TABS = dict.fromkeys(("tab", "\\t"), "\t")
 
 def _bulk(options: CommandOptions) -> int:
     options.settings.scheme.canonical.require_packs()
+    if options.query is not None and not any(name.startswith("mongodb") for name in options.input):
+        raise UsageError("--query is for a collection of MongoDB")
     from shingling.bulk import deduplicate
     from shingling.store.store import Store
 

@@ -10,13 +10,14 @@ import time
 from collections import Counter
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from shingling.bulk.deciding import decide_rows, repeated_ids
 from shingling.bulk.inputs.sources import sources_of
 from shingling.bulk.known import KnownRows, known_rows
-from shingling.bulk.options import Options, Progress, Summary
+from shingling.bulk.options import Options, Progress, Summary, order_field
 from shingling.bulk.output import Output
 from shingling.bulk.pairs import MAX_ROWS, keys_of
 from shingling.bulk.signed_rows import RowsWriter, SignedRows
@@ -261,6 +262,9 @@ class _Run:
         rows = len(signed)
         if rows > MAX_ROWS:
             raise BulkError(f"{rows:,} rows are more than one run takes")
+        field = order_field(self.options)
+        if field and signed.column("order")[signed.first :].min(initial=inf) == inf:
+            logger.warning("no row has a number or a time in %s: they keep their order", field)
         report = self._report("deciding", rows)
         report(0)
         return decide_rows(signed, self.options, lambda share: report(int(share * rows)))

@@ -268,14 +268,22 @@ def test_the_row_that_stays_is_chosen(options: dict[str, Any], order: Any, tmp_p
     assert found.kept == [row["id"] for row in rows if row["id"] in {*found.kept}]
 
 
-def test_rows_without_a_place_in_the_order_come_last(tmp_path: Path) -> None:
+def test_rows_without_a_place_in_the_order_come_last(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     text = random_texts(9, 1)[0]
     moments = [None, "no time", "2020-05-01", "2021-01-01T00:00:00Z", "2021-01-01T00:00:00+05:00"]
     rows = [{"id": str(place), "text": text, "at": at} for place, at in enumerate(moments)]
     file = write_lines(tmp_path / "rows.jsonl", rows)
     assert bulk(file, tmp_path / "a", keep="newest", order_field="at").kept == ["3"]
     assert bulk(file, tmp_path / "b", order_field="at").kept == ["2"]
+    assert "no row has" not in caplog.text
     assert bulk(file, tmp_path / "c", order_field="other").kept == ["0"]
+    assert bulk(file, tmp_path / "d", keep="newest").kept == ["0"]
+    said = "no row has a number or a time in {}: they keep their order"
+    assert [one for one in caplog.messages if "no row has" in one] == [
+        said.format("other"), said.format("fetched"),
+    ]  # fmt: skip
 
 
 def test_of_each_group_some_rows_stay(tmp_path: Path) -> None:

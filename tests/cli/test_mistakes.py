@@ -54,6 +54,11 @@ def test_what_is_wrong_comes_before_the_usage(dedup: Any) -> None:
     assert second.startswith("usage: scrapy dedup bulk ")
 
 
+def test_a_query_of_files_is_refused(dedup: Any) -> None:
+    said = dedup("bulk", "rows.jsonl", "--out", "out", "--query", "{}").err
+    assert "--query is for a collection of MongoDB" in said
+
+
 @pytest.mark.parametrize("path", ["news.db", "folder/news.db"])
 def test_two_slashes_of_a_file_are_answered_with_three(dedup: Any, path: str) -> None:
     said = "nothing but a path is supported, behind three slashes: sqlite:///"
