@@ -33,6 +33,8 @@ _TABS = dict.fromkeys(("tab", "\\t"), "\t")
 
 def _bulk(options: CommandOptions) -> int:
     options.settings.scheme.canonical.require_packs()
+    if options.query is not None and not any(name.startswith("mongodb") for name in options.input):
+        raise UsageError("--query is for a collection of MongoDB")
     from shingling.bulk import deduplicate
     from shingling.store.store import Store
 
@@ -131,6 +133,9 @@ def _print(summary: Summary, options: Options, out: str) -> None:
         least = counted(options.min_exact_words, "word")
         shown = f"{counted(summary.short, 'row')} with fewer than {least}"
         rows.insert(3, ("short", f"{shown} are kept without a comparison"))
+    if summary.without_text:
+        shown = f"{counted(summary.without_text, 'row')} kept without a comparison"
+        rows.insert(3, ("without text", shown))
     if summary.same_id:
         shown = f"{counted(summary.same_id, 'row')}, named by file and line instead"
         rows.insert(2, ("id of an earlier row", f"{shown}, such as {summary.same_id_example}"))

@@ -177,6 +177,7 @@ class Summary:
         exact: duplicates with the same text.
         near: duplicates with a similar text.
         short: kept rows that are too short to be compared.
+        without_text: kept rows that have no text.
         bad: rows that could not be read or signed.
         same_id: rows with the id of an earlier row, which are called by their file and line.
         same_id_example: the first of them.
@@ -193,6 +194,7 @@ class Summary:
     exact: int = 0
     near: int = 0
     short: int = 0
+    without_text: int = 0
     bad: int = 0
     same_id: int = 0
     same_id_example: str = ""

@@ -137,13 +137,19 @@ class Output:
         counts = np.bincount(states, minlength=SHORT + 1).tolist()
         summary.total = len(states)
         summary.exact, summary.near, summary.short = counts[EXACT], counts[NEAR], counts[SHORT]
-        for source, line, reason in self.signed.bad():
+        for source, line, reason, is_kept in self.signed.bad():
+            if source < self.signed.known:
+                continue
+            if is_kept:
+                summary.without_text += 1
+                continue
             problem = Problem(self.signed.name(source), line, reason)
             yield to_json(problem._asdict())
             summary.bad += 1
             summary.reasons[reason] += 1
             if len(summary.problems) < MAX_PROBLEMS_SHOWN:
                 summary.problems.append(problem)
+        summary.short -= summary.without_text
         summary.repeated = summary.exact + summary.near
         summary.unique = summary.total - summary.repeated
 

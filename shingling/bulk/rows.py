@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from shingling.sketch import Signature
 
 
+class NoTextError(BadRowError):
+    """A row has neither a text nor HTML: it is kept, and compared with nothing."""
+
+
 def compared_text(value: Any, skip_words: int) -> str | None:
     """Text that is compared; None if there is none.
 

@@ -7,15 +7,17 @@ import logging
 import os
 import shutil
 import time
+from collections import Counter
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from shingling.bulk.deciding import decide_rows, repeated_ids
 from shingling.bulk.inputs.sources import sources_of
 from shingling.bulk.known import KnownRows, known_rows
-from shingling.bulk.options import Options, Progress, Summary
+from shingling.bulk.options import Options, Progress, Summary, order_field
 from shingling.bulk.output import Output
 from shingling.bulk.pairs import MAX_ROWS, keys_of
 from shingling.bulk.signed_rows import RowsWriter, SignedRows
@@ -201,6 +203,7 @@ class _Run:
                     file.write(self._plan.encode())
         signed = SignedRows(self.work / "signed", sources, options, known)
         with closing(signed):
+            self._look_at_known(signed)
             with_same_id = repeated_ids(signed)
             signed.forget_ids(with_same_id)
             self._look_at_words_left(signed)
@@ -223,6 +226,22 @@ class _Run:
         shutil.rmtree(self.work)
         return summary
 
+    def _look_at_known(self, signed: SignedRows) -> None:
+        """Warn of known rows that cannot be compared.
+
+        Raises:
+            BulkError: none can.
+        """
+        reasons = Counter(reason for source, _, reason, _ in signed.bad() if source < signed.known)
+        if reasons:
+            message = (
+                f"{signed.name(0)}: {reasons.total():,} known rows cannot be compared:"
+                f" {', '.join(reasons)}"
+            )
+            if not signed.column("words")[: signed.first].any():
+                raise BulkError(message)
+            logger.warning("%s", message)
+
     def _report(self, phase: str, total: int) -> Callable[[int], None]:
         return lambda done: self.progress(Progress(phase, done, done / max(total, 1)))
 
@@ -243,6 +262,9 @@ class _Run:
         rows = len(signed)
         if rows > MAX_ROWS:
             raise BulkError(f"{rows:,} rows are more than one run takes")
+        field = order_field(self.options)
+        if field and signed.column("order")[signed.first :].min(initial=inf) == inf:
+            logger.warning("no row has a number or a time in %s: they keep their order", field)
         report = self._report("deciding", rows)
         report(0)
         return decide_rows(signed, self.options, lambda share: report(int(share * rows)))

@@ -10,7 +10,8 @@ in the order of the inputs. The folder holds
 - `ids`: the ids of the rows, one after the other, in UTF-8;
 - `lines`: the rows that cannot be read again as lines of their input file, as JSON;
 - `known`: a `DECISION` for each of the first rows that a store has decided; see `known`;
-- `bad`: a line of JSON for each row that could not be signed: number of the input, line, reason.
+- `bad`: a line of JSON for each row that could not be signed, or has no text: number of the input,
+  line, reason, and whether it is kept because it only has no text.
 """
 
 from __future__ import annotations
@@ -83,15 +84,17 @@ class SignedPart:
     Args:
         lines: number of its lines.
         bad: number and reason of each line that could not be signed.
+        without_text: the same of rows that have no text, and are signed as an empty one.
         rows: a `ROW_RECORD` for each row, one after the other, like what follows.
         minima: uint32[84] of each row.
         ids: the ids, in UTF-8.
         own: the rows that have to be stored, as JSON.
-        fields: names of those of a bad row, if there is one.
+        fields: names of those of a row that is bad or has no text, if there is one.
     """
 
     lines: int = 0
     bad: list[tuple[int, str]] = field(default_factory=list)
+    without_text: list[tuple[int, str]] = field(default_factory=list)
     rows: bytearray = field(default_factory=bytearray)
     minima: bytearray = field(default_factory=bytearray)
     ids: bytearray = field(default_factory=bytearray)
@@ -156,14 +159,14 @@ class RowsWriter:
             (folder / name).touch()
 
     def append(self, signed: SignedPart, source: int) -> list[tuple[int, str]]:
-        """Append a part of an input; return line and reason of its bad rows.
+        """Append a part of an input; return line and reason of rows that are bad or have no text.
 
         Raises:
             OSError: the disk is full, or the like.
         """
         if source != self._source:
             self._source, self._lines = source, 0
-        bad = [(self._lines + line, reason) for line, reason in signed.bad]
+        bad = [(self._lines + line, reason) for line, reason in (*signed.bad, *signed.without_text)]
         rows = np.frombuffer(signed.rows, ROW_RECORD)
         rows["source"] = source
         rows["line"] += np.uint64(self._lines)
@@ -175,7 +178,10 @@ class RowsWriter:
             "minima": signed.minima,
             "ids": signed.ids,
             "lines": signed.own,
-            "bad": b"".join(b"%s\n" % json.dumps([source, *problem]).encode() for problem in bad),
+            "bad": b"".join(
+                b"%s\n" % json.dumps([source, *problem, place >= len(signed.bad)]).encode()
+                for place, problem in enumerate(bad)
+            ),
         }
         if isinstance(self._keys, Banding):
             minima = np.frombuffer(signed.minima, "<u4").reshape(-1, FUNCTIONS)
@@ -227,13 +233,12 @@ class SignedRows:
         while self._open_files:
             self._open_files.popitem()[1].close()
 
-    def bad(self) -> Iterator[tuple[int, int, str]]:
-        """Yield input, line and reason of each row that could not be signed, in their order."""
+    def bad(self) -> Iterator[tuple[int, int, str, bool]]:
+        """Yield input, line and reason of each bad row, and of those kept without a text."""
         with (self._folder / "bad").open("rb") as file:
             for line in file:
-                source, number, reason = json.loads(line)
-                if source >= self.known:
-                    yield source, number, reason
+                source, number, reason, is_kept = json.loads(line)
+                yield source, number, reason, is_kept
 
     def blocks(self, first: int = 0) -> Iterator[tuple[int, int]]:
         """Yield bounds of rows, some thousands at a time: the first, and the one after."""
@@ -299,8 +304,8 @@ class SignedRows:
         [line] = self.lines(record)
         values = json_object(line)
         text = self.text_of(row, values) if isinstance(values, dict) else None
-        if text is not None:
-            return text
+        if text is not None or not record[0]["words"]:
+            return text or ""
         name, number = self.position(record[0])
         raise BulkError(f"{name}, line {number:,}: the file has changed since it was signed")
 

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shingling.bulk.options import Progress
-from shingling.bulk.rows import id_of_row, place_of_row, sign_row, without_text
-from shingling.bulk.signed_rows import SignedPart
+from shingling.bulk.rows import NoTextError, id_of_row, place_of_row, sign_row, without_text
+from shingling.bulk.signed_rows import ROW_RECORD, SignedPart
 from shingling.errors import BulkError, ExtractionError
 from shingling.extraction.extractors import find_extractor
 from shingling.extraction.limits import limit_memory
@@ -26,7 +26,7 @@ from shingling.extraction.processes import Worker, WorkerDiedError, WorkerTimeou
 from shingling.json_values import to_json
 from shingling.sketch import sign
 from shingling.store.ids import BadRowError
-from shingling.text import plain_line
+from shingling.text import plain_line, without_marks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -67,18 +67,19 @@ def sign_all(
         known: number of the first inputs that are known before the run, and may have no row.
 
     Raises:
-        BulkError: a part could not be signed, or one row of a strict run, or there is no row.
+        BulkError: a part could not be signed, or one row of a strict run, or no row has a
+            text.
         OSError: the disk is full, or the like.
     """
     find_extractor(options.extractor).load_function()  # a wrong one is said before anything is read
     problems = dict.fromkeys(range(known, len(sources)), _NO_ROWS)  # of inputs
     for task, signed in _in_order(_tasks(sources), options, work):
         bad = writer.append(signed, task.source)
-        if signed.rows:
+        if len(signed.rows) > len(signed.without_text) * ROW_RECORD.itemsize:
             problems[task.source] = ""
         elif bad and problems.get(task.source) == _NO_ROWS:
             problems[task.source] = _why_bad(bad[0], signed.fields, options.fields)
-        if bad and options.strict:
+        if signed.bad and options.strict:
             line, reason = bad[0]
             name = plain_line(sources[task.source].name)
             raise BulkError(f"{name}, line {line:,}: {reason} (--strict)")
@@ -323,21 +324,30 @@ class Signer:
         signature = sign_row(values, self.options)
         again = (row.offset, row.length) if row.length else None
         if signature is None:
-            values, again = self._extracted(row, values), None
-            signature = sign_row(values, self.options)
+            try:
+                values, again = self._extracted(row, values), None
+                signature = sign_row(values, self.options)
+            except NoTextError as error:
+                part.without_text.append((row.line, str(error)))
+                part.fields = part.fields or tuple(values)
+                signature = sign("", self.options.scheme)
         if signature is None:
             raise BadRowError("no main text")
         order = place_of_row(values, self.options)
         part.add_row(row.line, name, signature, again or to_json(values), order)
 
     def _extracted(self, row: RawRow, values: dict[str, Any]) -> dict[str, Any]:
-        """Fields of a row of HTML with main text, title and language."""
+        """Fields of a row of HTML with main text, title and language.
+
+        Raises:
+            NoTextError: it has neither HTML nor a page.
+        """
         fields = self.options.fields
         fetched = row.page
         if fetched is None:
             html = values.get(fields.html)
             if not isinstance(html, str) or not html.strip():
-                raise BadRowError(without_text(values, fields))
+                raise NoTextError(without_text(values, fields))
             url = values.get("url")
             fetched = Fetched(html, is_html=True, url=url if isinstance(url, str) else None)
         try:
@@ -348,4 +358,4 @@ class Signer:
         for name, value in (("title", page.title), ("language", page.language)):
             if kept.get(name) in (None, ""):
                 kept[name] = value
-        return {**kept, fields.text: page.text}
+        return {**kept, fields.text: without_marks(page.text)}

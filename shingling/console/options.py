@@ -6,6 +6,7 @@ from argparse import Action, ArgumentError, ArgumentParser, ArgumentTypeError, N
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from shingling.errors import StoreError
 from shingling.plugin import settings
 
 if TYPE_CHECKING:
@@ -103,10 +104,10 @@ def site(value: str) -> str:
     """
     from shingling.store.urls import pasted_site
 
-    host = pasted_site(text(value))
-    if not host:
-        raise ArgumentTypeError("takes a host or a URL")
-    return host
+    try:
+        return pasted_site(text(value))
+    except StoreError as error:
+        raise ArgumentTypeError(f"takes a host or a URL: {error}") from None
 
 
 def one_of(*accepted: str, **meant: str) -> Callable[[str], str]:

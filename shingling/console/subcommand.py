@@ -75,6 +75,10 @@ class Subcommand:
             formatter_class=argparse.RawDescriptionHelpFormatter,
             allow_abbrev=False,
         )
+        # What is wrong comes before the usage, which may be long.
+        parser.error = lambda message: parser.exit(  # type: ignore[method-assign]
+            FAILED, f"{parser.prog}: error: {message}\n{parser.format_usage()}"
+        )
         groups: dict[str, argparse._ActionsContainer] = {"": parser}
         for names, how, title in (*_OF_EVERY_COMMAND, *self.options):
             if title == ONLY_ONE and title not in groups:

@@ -16,7 +16,7 @@ from shingling.extraction.html import Head, decode
 from shingling.extraction.parsed import is_enough, language_code, plain_title
 from shingling.rules import DEFAULT_EXTRACTOR, MAX_BYTES
 from shingling.rules.reasons import Reason
-from shingling.text import LINK_MARK, bounded, clean
+from shingling.text import bounded, clean, without_marks
 
 if TYPE_CHECKING:
     from shingling.extraction.extractors import ExtractorFunction
@@ -221,7 +221,7 @@ def extract(
     function = chosen.load_function()
     try:
         text = extract_page(html, url, parser=chosen.load_parser(), extractor=function).text
-        return text.replace(LINK_MARK, "")
+        return without_marks(text)
     except ExtractionError:
         return None
 

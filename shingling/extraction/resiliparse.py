@@ -11,7 +11,7 @@ from resiliparse.parse.html import HTMLParserException, HTMLTree
 
 from shingling.extraction.parsed import ParsedPage, is_enough, words
 from shingling.extraction.shown import LINES, characters, largest_listing, show_content
-from shingling.text import LINK_MARK, title_share
+from shingling.text import LINK_MARK, title_share, without_marks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -83,7 +83,7 @@ class ResiliparsePage(ParsedPage):
     def _marked(self, text: str) -> str:
         """Mark the lines of a text that are a link of the page and nothing else."""
         links = {*self._link_texts} - {""}  # a picture has none
-        lines = text.replace(LINK_MARK, "").split("\n")
+        lines = without_marks(text).split("\n")
         return "\n".join(line + LINK_MARK * (line.strip() in links) for line in lines)
 
     @property

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from shingling.console.opening import open_session
-from shingling.console.options import ONLY_ONE, flag, option, text
+from shingling.console.options import ONLY_ONE, flag, option, site
 from shingling.console.output import (
     FOUND,
     NOT_FOUND,
@@ -37,12 +37,10 @@ _PATTERNS = {
 
 def _rules(options: CommandOptions) -> int:
     from shingling.fetching.counting import lost
-    from shingling.fetching.learning import site_name
     from shingling.fetching.savings import counts_of_runs, known_learner, outermost
 
-    site = options.site and site_name(f"http://{options.site.split('://', 1)[-1]}")
     with open_session(options) as session:
-        rules = known_learner(session, options.settings.of_rooms, site).rules()
+        rules = known_learner(session, options.settings.of_rooms, options.site).rules()
         counts = counts_of_runs(session)
     if options.format:
         return _print_for_discarder(rules)
@@ -76,6 +74,16 @@ def _rules(options: CommandOptions) -> int:
     if estimate is not None:
         print_lines(lost(estimate["lost"], estimate["checked"]))
     return FOUND
+
+
+def _site(value: str) -> str:
+    """Take a site as rules name it: with a port that is not the usual one."""
+    from w3lib.url import safe_url_string
+
+    from shingling.fetching.learning import site_name
+
+    site(value)
+    return site_name(safe_url_string(f"http://{value.split('://', 1)[-1]}"))
 
 
 def _estimate(counts: Mapping[str, int]) -> dict[str, Any] | None:
@@ -161,7 +169,7 @@ COMMANDS = (
             option(
                 "site",
                 nargs="?",
-                type=text,
+                type=_site,
                 help="only of this host, or of that of a URL (default: of all)",
             ),
             flag("--all", "list also what does not act"),

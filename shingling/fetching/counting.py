@@ -54,6 +54,15 @@ class FetchCounts:
             extra={"spider": self._crawler.spider},
         )
 
+    def log_row(self, url: str) -> None:
+        """Name the last of many pages in a row that are like others of their kind."""
+        logger.warning(
+            "Dedup: many pages in a row, up to %s, say little that others of their kind do not say;"
+            " if they never end, as the months of a calendar, DEPTH_LIMIT ends the crawl",
+            printable(url[:500]),
+            extra={"spider": self._crawler.spider},
+        )
+
     def of_run(self) -> dict[str, int]:
         """Take the counts that the store keeps with the run."""
         names = (

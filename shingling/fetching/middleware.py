@@ -20,6 +20,8 @@ from shingling.errors import printable
 from shingling.extraction.pages import Extraction
 from shingling.fetching.counting import FetchCounts
 from shingling.fetching.learning import FetchedPage, site_name
+from shingling.fetching.learning.changes import kind_of
+from shingling.fetching.learning.parts import split
 from shingling.fetching.learning.recent import RecentValues
 from shingling.fetching.repeated import RepeatedPage
 from shingling.fetching.requests import (
@@ -37,7 +39,7 @@ from shingling.fetching.waiting import MAX_WAIT_SECONDS, FormsUnderWay, PagesNot
 from shingling.plugin.pipeline import DedupPipeline
 from shingling.plugin.settings import DedupSettings
 from shingling.plugin.waiting import ends_within
-from shingling.rules.reasons import KEEPING
+from shingling.rules.reasons import KEEPING, REJECTING, Reason
 from shingling.store.model import Verdict
 
 if TYPE_CHECKING:
@@ -51,6 +53,9 @@ logger = logging.getLogger(__name__)
 
 _NO_VERDICT = Verdict("skipped")
 _MAX_SECOND_LOOKS = 2_000  # requests that could fetch a page again
+_SAYS_LITTLE = (*KEEPING, *REJECTING, Reason.TEMPLATE)  # of a page that resembles others
+_MAX_KINDS = 1000  # of pages
+_MANY_ALIKE = 98  # pages in a row, which is when a trap ends for a risk of 1%
 _MAX_DECIDED = 20_000  # requests that are made although they would be skipped
 
 
@@ -78,6 +83,9 @@ class FetchMiddleware:
         )  # by URL of a page
         self._forms = FormsUnderWay()
         self._notes = PagesNoted()
+        self._rows: RecentValues[int, int] = RecentValues(
+            _MAX_KINDS
+        )  # pages in a row that are like others
         self._verdicts: WeakKeyDictionary[Response, asyncio.Future[Verdict | None]] = (
             WeakKeyDictionary()
         )
@@ -191,6 +199,8 @@ class FetchMiddleware:
             is_copy = verdict.is_duplicate and verdict.resemblance == 1.0
             assert response.request is not None
             self._learn(page, response.request, skip, is_copy=is_copy)
+            if page.signature is not None and not is_copy:
+                self._note_row(page.url, verdict)
         except Exception as error:  # what is not noted is only not learned
             self._fail(error)
 
@@ -213,6 +223,15 @@ class FetchMiddleware:
             if self._has_ended or not self._notes.start(partial(self._refetch, again), 0, url):
                 learner.note_refetch(url, None)
         self._shared.changed()
+
+    def _note_row(self, url: str, verdict: Verdict) -> None:
+        """Warn of many pages in a row that say little which others of their kind do not say."""
+        kind = _kind(url)
+        says_little = _kind(verdict.original or "") == kind or verdict.reason in _SAYS_LITTLE
+        number = (self._rows.get(kind) or 0) + 1 if says_little else 0
+        self._rows.put(kind, number)
+        if number == _MANY_ALIKE:
+            self._counts.log_row(url)
 
     async def _refetch(self, request: Request) -> None:
         """Fetch a page a second time, which shows what changes with each fetch."""
@@ -292,6 +311,11 @@ class FetchMiddleware:
         self._crawler.stats.inc_value(f"dedup/errors/{type(error).__name__}")
         self._counts.count_up("not_noted")
         logger.debug("Dedup could not learn from a page: %s", printable(str(error)[:300]))
+
+
+def _kind(url: str) -> int:
+    parts = split(url)
+    return hash(parts and (parts.host, kind_of(parts)))
 
 
 def _page(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from shingling.plugin.settings import choice, number
+from shingling.plugin.settings import choice, listed, number
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
@@ -22,13 +22,17 @@ def settings() -> dict[str, Setting]:
     """Declare its settings."""
     return {
         "DEDUP_FETCH": ("all", *choice("all", "observe", "skip")),
-        "DEDUP_FETCH_NEVER": ((), "changes of URLs, such as drop-parameter page", _read_changes),
+        "DEDUP_FETCH_NEVER": (
+            (),
+            'a list of changes of URLs, such as drop-parameter page,drop-segment amp or ["a", "b"]',
+            _read_changes,
+        ),
         "DEDUP_SKIP_RISK": (DEFAULT_SKIP_RISK, *number(1)),
     }
 
 
 def _read_changes(value: Any) -> tuple[str, ...]:
-    """Read texts of changes: a list, or with commas in between as Scrapy's command line has them.
+    """Read texts of changes.
 
     Raises:
         ValueError: one of them is no change.
@@ -37,7 +41,7 @@ def _read_changes(value: Any) -> tuple[str, ...]:
         return ()
     from shingling.fetching.learning import read_change
 
-    texts = [text.strip() for text in (value.split(",") if isinstance(value, str) else value)]
+    texts = [text.strip() for text in listed(value)]
     if not all(map(read_change, texts)):
         raise ValueError
     return tuple(texts)

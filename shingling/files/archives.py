@@ -264,7 +264,10 @@ def _read_warc(archive: Archive) -> Iterator[Entry]:
             name = ""
             try:
                 for record in ArchiveIterator(
-                    cast("Any", stream), record_types=WarcRecordType.any_type, parse_http=False
+                    cast("Any", stream),
+                    record_types=WarcRecordType.any_type,
+                    parse_http=False,
+                    quirks_mode=stream.is_lenient,
                 ):
                     stream.begin_record(record.stream_pos)
                     name = (record.headers.get("WARC-Target-URI") or "").strip("<>")
@@ -332,7 +335,7 @@ def _response(
     start = block[:MAX_HEAD_BYTES]
     if b"\r\n\r\n" in start or b"\n\n" in start:
         with suppress(*DECODING_ERRORS):
-            record.parse_http()
+            record.parse_http(quirks_mode=True)  # also if its lines end in LF only
             head = record.http_headers
     if head is None or head.status_code is None:
         return SkippedPage(url, "its HTTP header is broken")

@@ -7,8 +7,7 @@ from typing import IO
 
 from shingling.files.lines import reading_errors
 
-_LINE = b"\nWARC/1."  # that begins a record
-_EMPTY_LINES = b"\r\n\r\n"  # behind the head of a record, and behind its block
+_LINE = b"\nWARC/"  # that begins a record
 _BYTES_BEHIND = 16  # a block that are looked at
 _READ_AT_ONCE = 1 << 14
 _MAX_KEPT_BYTES = 1 << 24  # of a record
@@ -25,6 +24,7 @@ class RecordStream:
 
     Attributes:
         start: place of the last record, or behind it.
+        is_lenient: whether lines end in LF only, as in ClueWeb, and not in CRLF as they should.
     """
 
     def __init__(self, file: IO[bytes]) -> None:
@@ -33,6 +33,11 @@ class RecordStream:
         self._kept = bytearray()  # from the start on
         self._next = 0  # place in the kept bytes
         self._left = _BYTES_READ_AGAIN
+        self._read_on()
+        first_line = self._kept.partition(b"\n")[0]
+        self.is_lenient = first_line.startswith(_LINE[1:]) and not first_line.endswith(b"\r")
+        # Behind the head of a record, and behind its block.
+        self._empty_lines = b"\n\n" if self.is_lenient else b"\r\n\r\n"
 
     def read(self, size: int) -> bytes:
         """Read some bytes; none at the end."""
@@ -61,13 +66,13 @@ class RecordStream:
         kept = self._kept
         if not kept.startswith(_LINE[1:]):
             return  # the record is so large that its start is not kept
-        end = kept.find(_EMPTY_LINES) + len(_EMPTY_LINES) + length
+        end = kept.find(self._empty_lines) + len(self._empty_lines) + length
         with suppress(*reading_errors()):
             while len(kept) < end + _BYTES_BEHIND and self._read_on():
                 pass
         behind = kept[end : end + _BYTES_BEHIND]
         next_line = behind.lstrip() or _LINE[1:]
-        if not (behind.startswith(_EMPTY_LINES) or next_line.startswith(_LINE[1:])):
+        if not (behind.startswith(self._empty_lines) or next_line.startswith(_LINE[1:])):
             raise ValueError("its length is wrong")
         self._forget(end)
 
@@ -79,7 +84,7 @@ class RecordStream:
         """
         start, kept = self.start, self._kept
         self._left -= self._next
-        at = len(_EMPTY_LINES) if kept.startswith(_EMPTY_LINES) else 0
+        at = len(self._empty_lines) if kept.startswith(self._empty_lines) else 0
         with suppress(*reading_errors()):
             while (place := kept.find(_LINE, at)) < 0:
                 at = 0

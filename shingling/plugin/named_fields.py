@@ -63,7 +63,6 @@ class NamedFields:
                 close = get_close_matches(names[0], [*there], 1)
                 hint = f" (did you mean {close[0]!r}?)" if close else ""
                 shown = " or ".join(map(repr, names))
-                line = (
-                    f"{setting} names {shown}{hint}: of {self._items} items, none has such a field"
-                )
+                items = f"the first {self._items}" if which else self._items
+                line = f"{setting} names {shown}{hint}: of {items} items, none has such a field"
                 self._log_once(f"{setting} {shown}", line)

@@ -59,6 +59,8 @@ _MAX_SHOWN = 100  # characters of a name or value in a message
 _MAX_DETAIL = 400
 _LONG_WORD = re.compile(r"(\S{200})\S+")
 _PLAIN_SQLITE = re.compile(r"sqlite:///([\w./ -]+)")  # as SQLAlchemy would read it
+_NOTATION = frozenset("[]{}\"';")  # of lists; a name with one of them is written as JSON
+_AS_LIST = ', such as sku,price or ["sku", "price"]'
 _ATTRIBUTES = {  # that are not named as their setting
     "DEDUP_HTML_FIELD": "html_fields",
     "DEDUP_SCHEME": "scheme_parameters",
@@ -417,10 +419,31 @@ def worker_memory(value: Any) -> int:
     return megabytes << 20
 
 
+def listed(value: Any) -> list[Any]:
+    """Read a list; a string, as of Scrapy's command line, is JSON or has commas in between.
+
+    Raises:
+        ValueError: a string is neither: it has signs of a list in another notation.
+    """
+    if not isinstance(value, str):
+        return list(value)
+    if value.lstrip().startswith("["):
+        return list(json.loads(value))
+    if not _NOTATION.isdisjoint(value):
+        raise ValueError
+    return [part.strip() for part in value.split(",")]
+
+
 def _names(value: Any) -> tuple[str, ...]:
-    """Read names: a list, or with commas in between as Scrapy's command line has them."""
-    names = value.split(",") if isinstance(value, str) else list(value)
+    """Read a list of names."""
+    names = listed(value)
     return tuple(field_name(name).strip() for name in names if name != "" and str(name).strip())
+
+
+def _one_name(value: Any) -> str:
+    """Read a single name."""
+    [name] = _names(value)
+    return name
 
 
 def site_names(value: Any) -> tuple[str, ...]:
@@ -429,10 +452,7 @@ def site_names(value: Any) -> tuple[str, ...]:
         return ()
     from shingling.store.urls import pasted_site
 
-    sites = tuple(map(pasted_site, names))
-    if not all(sites):
-        raise ValueError
-    return sites
+    return tuple(map(pasted_site, names))
 
 
 def _some_names(value: Any) -> tuple[str, ...]:
@@ -472,8 +492,8 @@ def scheme_dict(value: Any) -> dict[str, Any]:
     return chosen
 
 
-_FIELD: Accepted = ("the name of an item's field", field_name)
-_FIELDS: Accepted = ("the name of an item's field, or a list of names", _some_names)
+_FIELD: Accepted = ("the name of an item's field", _one_name)
+_FIELDS: Accepted = (f"the name of an item's field, or a list of names{_AS_LIST}", _some_names)
 _BOOLEAN: Accepted = ("True or False", boolean)
 
 SETTINGS: dict[str, Setting] = {
@@ -489,12 +509,16 @@ SETTINGS: dict[str, Setting] = {
     ),
     "DEDUP_FIELDS": (
         "auto",
-        '"auto", or a list of names of fields, which may be empty',
-        lambda value: value if value == "auto" else _names(value),
+        f'"auto", or a list of names of fields, which may be empty{_AS_LIST}',
+        lambda value: "auto" if _names(value) == ("auto",) else _names(value),
     ),
-    "DEDUP_FILL_FIELDS": ((), f"a list of names among {', '.join(FILLABLE)}", fillable_names),
+    "DEDUP_FILL_FIELDS": (
+        (),
+        f'a list of names among {", ".join(FILLABLE)}, such as text,title or ["text"]',
+        fillable_names,
+    ),
     "DEDUP_HTML_FIELD": ("html", *_FIELDS),
-    "DEDUP_IGNORE_FIELDS": ((), "a list of names of fields", _names),
+    "DEDUP_IGNORE_FIELDS": ((), f"a list of names of fields{_AS_LIST}", _names),
     "DEDUP_MOVING_LINES": (MOVING_LINES[0], *choice(*MOVING_LINES)),
     "DEDUP_MULTI_ITEM_PAGES": ("keep", *choice("keep", "drop")),
     "DEDUP_MAX_BYTES": (MAX_BYTES, *whole_number(1, 1_000_000_000, " of bytes")),
@@ -502,7 +526,11 @@ SETTINGS: dict[str, Setting] = {
     "DEDUP_MIN_WORDS": (DEFAULT_MIN_WORDS, *whole_number(0, 1_000_000, " of words")),
     "DEDUP_ON_ERROR": ("keep", *choice("keep", "close")),
     "DEDUP_OWN_TEXT": (OWN_TEXT[0], *choice(*OWN_TEXT)),
-    "DEDUP_PREFER_SITES": ((), "a list of hosts, such as example.com", site_names),
+    "DEDUP_PREFER_SITES": (
+        (),
+        'a list of hosts, such as a.example,b.example or ["a.example"]',
+        site_names,
+    ),
     "DEDUP_RESULT_FIELD": ("dedup", *_FIELD),
     "DEDUP_SCHEME": (
         {},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import TypedDict
@@ -21,7 +22,7 @@ from shingling.rules import (
 )
 
 _CHOICES = {"own_text": OWN_TEXT, "titles": TITLES, "moving_lines": MOVING_LINES}
-_NOT_IN_HOSTS = frozenset("/:@?# ")
+_NOT_IN_HOSTS = frozenset("/:@?#* ")
 
 _require = partial(require_accepted, error=SettingsError)
 
@@ -94,8 +95,8 @@ class Rules:
         if self.fields != "auto":
             object.__setattr__(self, "fields", _names("fields", self.fields))
         object.__setattr__(self, "ignore_fields", _names("ignore_fields", self.ignore_fields))
-        sites = _names("prefer_sites", self.prefer_sites)
-        are_hosts = all(site == site.lower().removeprefix("www.") for site in sites)
+        sites = tuple(map(host_name, _names("prefer_sites", self.prefer_sites)))
+        are_hosts = all(site == site.lower().removeprefix("www.").lstrip(".") for site in sites)
         are_hosts = are_hosts and _NOT_IN_HOSTS.isdisjoint("".join(sites))
         _require(are_hosts, "prefer_sites", sites, "hosts such as example.com, without www.")
         object.__setattr__(self, "prefer_sites", sites)
@@ -177,6 +178,14 @@ class RuleValues(TypedDict, total=False):
     titles: str
     moving_lines: str
     prefer_sites: tuple[str, ...]
+
+
+def host_name(host: str) -> str:
+    """Write a host as URLs have it: in ASCII (`xn--…`), and without a dot at its end."""
+    if not host.isascii():
+        with suppress(UnicodeError):  # it is no host that anything could be fetched from
+            host = host.encode("idna").decode()
+    return host.removesuffix(".")
 
 
 def _names(name: str, value: object) -> tuple[str, ...]:

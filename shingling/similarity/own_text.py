@@ -18,7 +18,15 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from shingling.sketch.shingles import fingerprints, keyed_hashes
-from shingling.text import CURRENCY, LINK_MARK, UNSPACED, canonical_words, fold_line, fold_words
+from shingling.text import (
+    CURRENCY,
+    LINK_MARK,
+    UNSPACED,
+    canonical_words,
+    fold_line,
+    fold_words,
+    without_marks,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -314,4 +322,4 @@ def _cut(line: str, other: str = "", number: str = "") -> str:
     start = line.rfind(" ", 0, max(differs - _MOST_BEFORE, 0)) + 1
     shown = line[start : start + _EXCERPT_CHARACTERS]
     more = " …" if start + len(shown) < len(line) else ""
-    return ("… " if start else "") + " ".join(shown.split()) + more
+    return ("… " if start else "") + " ".join(without_marks(shown).split()) + more

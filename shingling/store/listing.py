@@ -12,7 +12,7 @@ from shingling.store.schema.tables import fetch_rows, pages
 from shingling.store.templates import SiteCache, Templates
 from shingling.store.urls import pasted_site
 from shingling.store.verdicts import CHANGES, previous_run
-from shingling.text import PreparedText
+from shingling.text import PreparedText, without_marks
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -177,7 +177,7 @@ def moving_lines_of(connection: Connection, site: str) -> list[dict[str, Any]]:
         page = PreparedText.unpacked(raw)
         for key, line in zip(page.keys.tolist(), page.labelled_lines, strict=True):
             if lines.get(key) == "":
-                lines[key] = line.strip()
+                lines[key] = without_marks(line.strip())
     return [
         {
             "stood": counts[key].stood,

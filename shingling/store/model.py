@@ -17,7 +17,7 @@ from shingling.errors import PageError, require_type
 from shingling.rules.own_fields import OwnFields
 from shingling.rules.reasons import KEEPING, Reason
 from shingling.store.urls import safe_url
-from shingling.text import LINK_MARK, PreparedText, clean
+from shingling.text import LINK_MARK, PreparedText, clean, without_marks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -155,22 +155,22 @@ class SplitText:
             return self._text.lines
         return [*compress(self._text.lines, (~self._gone).tolist())]
 
-    @property
+    @cached_property
     def whole(self) -> str:
-        """Whole text."""
-        return self._text.text
+        """Whole text, as people get it."""
+        return without_marks(self._text.text)
 
     @cached_property
     def compared(self) -> str:
         """What is compared: the blocks that are not template, or the whole text."""
-        if self._gone is None:
-            return self._text.text
-        return "\n".join(self.lines)
+        return self.whole if self._gone is None else without_marks("\n".join(self.lines))
 
     @cached_property
     def template(self) -> tuple[str, ...]:
         """The blocks that are template."""
-        return () if self._gone is None else tuple(compress(self._text.lines, self._gone.tolist()))
+        if self._gone is None:
+            return ()
+        return tuple(map(without_marks, compress(self._text.lines, self._gone.tolist())))
 
     @cached_property
     def numbered(self) -> dict[int, list[str]]:

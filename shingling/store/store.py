@@ -29,6 +29,7 @@ from shingling.store.schema.tables import pages
 from shingling.store.session import Session
 from shingling.store.templates import SiteCache, Templates
 from shingling.store.urls import pasted_site, pasted_urls
+from shingling.text import without_marks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -377,7 +378,7 @@ class Store:
         page = self._page(page)
         with self._session.reading() as connection:
             text = read_text(connection, page.id)
-            return None if text is None else text.text
+            return None if text is None else without_marks(text.text)
 
     def texts(self) -> Iterator[str]:
         """Yield the main texts that are kept, those of the oldest pages first."""
@@ -385,7 +386,7 @@ class Store:
 
         with self._session.reading() as connection:
             for _, _, text in stored_texts(connection):
-                yield text
+                yield without_marks(text)
 
     def split_text(self, page: StoredPage) -> SplitText | None:
         """Split the text of a stored page into what is compared and its site's template.

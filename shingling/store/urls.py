@@ -6,7 +6,8 @@ import re
 from hashlib import blake2b
 from urllib.parse import quote, urlsplit
 
-from shingling.errors import require_type
+from shingling.errors import StoreError, require_type
+from shingling.rules.rules import host_name
 from shingling.text import bounded
 
 # User name and password: before an @ in the authority, even if the URL is wrong, because a
@@ -75,24 +76,31 @@ _USUAL = re.compile(r"https?://([a-z0-9.-]++)(?:[/?#]|$)")
 
 
 def site_of(url: str) -> str:
-    """Host of a URL, in lower case and without `www.`; "" if it has none.
+    """Host of a URL, in lower case and ASCII, without `www.`; "" if it has none.
 
     It is cut after as many characters as the name of a host may have.
     """
     usual = _USUAL.match(url)  # much faster than urlsplit
     if usual:
-        return usual[1].removeprefix("www.")[:_MAX_HOST_CHARS]
+        return usual[1].removesuffix(".").removeprefix("www.")[:_MAX_HOST_CHARS]
     try:
         host = urlsplit(url[:_MAX_AUTHORITY_CHARS]).hostname or ""
     except ValueError:
         return ""
-    return host.removeprefix("www.")[:_MAX_HOST_CHARS]
+    return host_name(host).removeprefix("www.")[:_MAX_HOST_CHARS]
 
 
 def pasted_site(text: str) -> str:
-    """Site that a text names: a host, with or without `www.`, or any URL of it."""
+    """Site that a text names: a host, with or without `www.`, or any URL of it.
+
+    Raises:
+        StoreError: it names none, or several by a wildcard.
+    """
     text = text.strip().lower()
-    return site_of(text if "://" in text else f"https://{text}")
+    site = site_of(text if "://" in text else f"https://{text}")
+    if not site or site.startswith(".") or {"*", " "} & {*site}:
+        raise StoreError(f"{text!r} is no host; each sub-domain is a site of its own")
+    return site
 
 
 def pasted_urls(text: str) -> list[str]:

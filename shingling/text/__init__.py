@@ -25,6 +25,7 @@ from shingling.text.prepared import (
     PreparedText as PreparedText,
     pack as pack,
     unpack as unpack,
+    without_marks as without_marks,
 )
 from shingling.text.titles import (
     has_same_headline as has_same_headline,

@@ -57,6 +57,11 @@ _MIN_CHARACTERS = 8  # different ones in a paragraph, which need not be counted
 _MAX_PIECE = 1 << 16  # characters that one call goes through: it holds the interpreter meanwhile
 
 
+def without_marks(text: str) -> str:
+    """Text as people get it, without the marks of links."""
+    return text.replace(LINK_MARK, "")
+
+
 def split_lines(text: str) -> list[str]:
     """Split a main text into blocks: its lines that are not blank.
 

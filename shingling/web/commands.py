@@ -53,12 +53,13 @@ def _serve(options: CommandOptions) -> int:
     except UnicodeError:
         raise UsageError("argument --host: takes an address or a name") from None
     except OSError as error:
-        if error.errno != EADDRINUSE:
-            raise
-        taken = (
-            f"port {options.port} is in use, perhaps by another serve: --port 0 takes a free one"
-        )
-        raise ShinglingError(taken) from None
+        problem = f"--host {options.host} --port {options.port}: {error.strerror or error}"
+        if error.errno == EADDRINUSE:
+            problem = (
+                f"port {options.port} is in use, perhaps by another serve: --port 0 takes a free"
+                " one"
+            )
+        raise ShinglingError(problem) from None
     return FOUND
 
 

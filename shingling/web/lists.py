@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sqlalchemy import text
 
 from shingling.admin.reviews import reviews_of
-from shingling.console.options import one_of, time
+from shingling.console.options import one_of, site, time
 from shingling.store.listing import TEXT_OF_PAGE, word_conditions
 from shingling.store.model import DAY, from_seconds
 from shingling.store.queries import stored_pages
 from shingling.store.store import Store
-from shingling.store.urls import pasted_site
 from shingling.web.pairs import stored_page
 from shingling.web.requests import (
     RequestError,
@@ -54,12 +53,12 @@ _IS_REVIEWED = """pages.id IN (
 )"""
 _FILTERS: dict[str, tuple[Callable[[str], Any], str]] = {
     "site": (
-        pasted_site,
+        site,
         "(pages.site = :site OR pages.original_id IN (SELECT id FROM pages WHERE site = :site))",
     ),
-    "duplicate_site": (pasted_site, "pages.site = :duplicate_site"),
+    "duplicate_site": (site, "pages.site = :duplicate_site"),
     "original_site": (
-        pasted_site,
+        site,
         "pages.original_id IN (SELECT id FROM pages WHERE site = :original_site)",
     ),
     "status": (one_of("near", "exact"), "pages.status = :status"),

@@ -62,7 +62,9 @@ def serve(
             server_header=False,
             timeout_graceful_shutdown=_SECONDS_FOR_LAST_ANSWERS,
         )
-        address = f"{origin or f'http://{_in_url(host)}:{port}'}{root}/"
+        # No browser opens an address that stands for all.
+        shown = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104
+        address = f"{origin or f'http://{_in_url(shown)}:{port}'}{root}/"
         # Otherwise, uvicorn ends the process before the store is closed.
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         try:

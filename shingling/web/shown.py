@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from os.path import commonprefix
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
@@ -59,6 +60,12 @@ def cut(text: str, characters: int = MAX_SHOWN_CHARACTERS) -> str:
     return f"{line}…" if len(text) > characters else line
 
 
+def differing(url: str, other: str) -> str:
+    """End of a URL, from the segment on in which it differs from another one."""
+    same = len(commonprefix([url, other]))  # noqa: RUF071 (no paths)
+    return f"…{url[url.rfind('/', 0, same) :]}"
+
+
 def web_link(url: str) -> str | None:
     """URL if a browser may be sent there; None for any scheme but http and https."""
     return url if _WEB_URL.match(url) else None
@@ -89,6 +96,7 @@ def environment() -> Environment:
         visible,
         visible_text,
         cut,
+        differing,
         web_link,
         measure,
         counted,

@@ -28,6 +28,9 @@ _T = TypeVar("_T")
 PATIENCE = 0.4
 """Seconds that a page waits for what is being counted."""
 
+FIRST_PATIENCE = 5.0
+"""The same, for what was never counted before: a small store is busy only while a crawl writes."""
+
 _KEPT_TIMES_READING = 20  # so that reading takes no more than a twentieth of the time
 _MOST_KEPT = 20
 _QUICK = 0.1  # seconds
@@ -156,7 +159,7 @@ class Kept:
                     reading = self._stores.count(partial(self._read_now, name, read))
                     self._reading[name] = reading
             with suppress(TimeoutError):
-                value = reading.result(PATIENCE)
+                value = reading.result(FIRST_PATIENCE if value is None else PATIENCE)
         if value is None:
             raise CountingError("the pages are being counted for the first time: a moment", 503)
         return value

@@ -105,6 +105,16 @@ def test_the_riskiest_duplicates_come_first_each_with_what_speaks_against_it(
     assert number_needed(2, 0.01) <= MAX_DROPS
 
 
+def test_names_of_two_sites_in_equal_titles_are_no_sign(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'dedup.db'}"
+    titles = {"a": f"{TITLE} | Northern Post", "b": f"{TITLE} | Mail"}
+    with Store.open(url) as store:
+        store.check([Page(f"https://{site}.example/", BASE, title=titles[site]) for site in titles])
+    with Session.open(url, create=False) as session:
+        signs = {site_of(drop.url): drop.signs for drop in riskiest_drops(session, print).riskiest}
+    assert signs == {"b": ()}
+
+
 @pytest.mark.parametrize(
     ("wrong", "number", "most"),
     # 1 - 0.05^(1/n); and by tables of exact one-sided limits (Hahn and Meeker 1991, table A.23).

@@ -283,7 +283,7 @@ def test_texts_of_a_folder_are_rows_with_their_paths_as_ids(tmp_path: Path) -> N
     summary = deduplicate([str(folder)], tmp_path / "out", ALONE)
     kept = read_lines(tmp_path / "out" / "kept.jsonl")
     pages = [(folder / name).as_uri() for name in ("b.html", "deep/er/page.txt")]
-    assert [row.get("id", row.get("url")) for row in kept] == ["a.txt", *pages]
+    assert [row.get("id", row.get("url")) for row in kept] == ["a.txt", *pages, "empty.txt"]
     assert kept[0]["text"] == article(1)
     assert {row["fetched"][:2] for row in kept} == {"20"}
     removed = read_lines(tmp_path / "out" / "removed.jsonl")
@@ -291,7 +291,7 @@ def test_texts_of_a_folder_are_rows_with_their_paths_as_ids(tmp_path: Path) -> N
         ("deep/a.MD", "a.txt", "near"),
         ("deep/utf16.txt", "a.txt", "exact"),
     ]
-    assert summary.reasons == {"text is empty": 1}
+    assert (summary.without_text, summary.bad) == (1, 0)
 
 
 def test_hostile_names_and_links_of_a_folder(tmp_path: Path) -> None:
@@ -386,14 +386,7 @@ BAD = [
     (b"{broken", "not JSON"),
     (b"[1, 2]", "not a JSON object"),
     (b'{"id": "x", "text": "\xff\xfe"}', "not UTF-8"),
-    (b'{"id": "x"}', "neither text nor html"),
-    (b'{"id": "x", "text": null}', "text is null"),
-    (b'{"id": "x", "text": "  "}', "text is empty"),
-    *((b'{"id": "x", "text": %s}' % one, "text is no string") for one in (b"7", b"true", b"{}")),
-    (
-        b'{"id": "x", "text": [{"role": "user", "say": "one two"}]}',
-        "text is a list, and not of messages with a content",
-    ),
+    (b'{"id": "x", "text": "%s"}' % (b"x" * 11_000_000), "longer than 10,000,000 bytes"),
     (b'{"id": "x", "html": "<html><body></body></html>"}', "no main text"),
     (b"[" * 100_000, "not JSON"),
 ]
@@ -407,10 +400,53 @@ def test_every_bad_row_is_named_by_its_line(tmp_path: Path) -> None:
     assert reasons(file) == [(line, reason) for line, (_, reason) in enumerate(BAD, start=4)]
     assert (summary.total, summary.bad, summary.reasons["not JSON"]) == (4, len(BAD), 2)
     assert [problem.line for problem in summary.problems] == [4, 5, 6, 7, 8]
+    assert summary.without_text == 0
     assert result_of(tmp_path / "out").kept == [row["id"] for row in GOOD]
 
 
-@pytest.mark.parametrize(("bad", "reason"), [BAD[0], BAD[4], BAD[-2]])
+ODD_TEXTS: list[Any] = [7, True, {}]
+WITHOUT_TEXT: list[tuple[dict[str, Any], str]] = [
+    ({}, "neither text nor html"),
+    ({"text": None}, "text is null"),
+    ({"text": "  "}, "text is empty"),
+    *(({"text": one}, "text is no string") for one in ODD_TEXTS),
+    ({"text": [{"role": "user", "say": "a"}]}, "text is a list, and not of messages with"),
+    ({"html": " \n"}, "html is empty"),
+]
+
+
+@pytest.mark.parametrize("form", ["jsonl", "parquet"])
+@pytest.mark.parametrize("keep", ["first", "longest"])
+def test_rows_without_a_text_are_kept_as_they_came_and_counted_apart(
+    tmp_path: Path, keep: str, form: str
+) -> None:
+    rows: list[dict[str, Any]] = [*GOOD[:2], *(row for row, _ in WITHOUT_TEXT), *GOOD]
+    if form == "parquet":  # which has a type for each column
+        rows = [row for row in rows if isinstance(row.get("text", ""), str)]
+    rows = [{**row, "number": number} for number, row in enumerate(rows)]
+    file = write_lines(tmp_path / "rows.jsonl", rows)
+    summary = summary_of(file, keep=keep, output=form, export=True)
+    without = len(rows) - 2 * len(GOOD) + 2
+    assert (summary.without_text, summary.short, summary.bad) == (without, 0, 0)
+    assert (summary.unique, summary.exact) == (without + len(GOOD), 2)
+    if form == "jsonl":
+        assert read_lines(tmp_path / "out" / "kept.jsonl") == rows[: -len(GOOD)] + rows[-2:]
+    again = deduplicate([str(file)], tmp_path / "next", ALONE, against=tmp_path / "out")
+    assert (again.unique, again.without_text) == (without, without)
+
+
+@pytest.mark.parametrize(("row", "reason"), WITHOUT_TEXT)
+def test_it_is_an_error_if_no_row_has_a_text(
+    tmp_path: Path, row: dict[str, Any], reason: str
+) -> None:
+    file = write_lines(tmp_path / "rows.jsonl", [{"name": "x", **row}] * 3)
+    shown = "no row has the field text or html; the fields are: name"
+    expected = f"no row can be used; line 1: {reason}" if row else shown
+    with pytest.raises(BulkError, match=expected):
+        summary_of(file)
+
+
+@pytest.mark.parametrize(("bad", "reason"), [BAD[0], BAD[3], BAD[-2]])
 def test_a_strict_run_stops_at_the_first(
     tmp_path: Path, bad: bytes, reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -522,9 +558,8 @@ def test_a_list_of_messages_is_compared_as_its_texts(tmp_path: Path, keep: str) 
     ]
     file = write_lines(tmp_path / "rows.jsonl", rows)
     summary = summary_of(file, fields=Fields(text="messages"), keep=keep)
-    assert reasons(file) == [(4, "messages is a list, and not of messages with a content")]
-    assert (summary.unique, summary.exact) == (2, 2)
-    assert read_lines(tmp_path / "out" / "kept.jsonl") == rows[:2]
+    assert (summary.unique, summary.exact, summary.without_text) == (3, 2, 1)
+    assert read_lines(tmp_path / "out" / "kept.jsonl") == [*rows[:2], rows[3]]
     with pytest.raises(
         BulkError, match="name one with --text-field, such as --text-field messages"
     ):

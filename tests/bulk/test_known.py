@@ -48,6 +48,46 @@ def against(known: Path | str, out: Path, **options: Any) -> Result:
     return result_of(out)
 
 
+UNREAD = {
+    "another field": (
+        '{"id": "k%d", "body": "%s"}\n',
+        "200 known rows cannot be compared: neither text nor html",
+    ),
+    "no JSON": ("%d %s\n", "200 known rows cannot be compared: not JSON"),
+    "empty texts": (
+        '{"id": "k%d", "text": "", "was": "%s"}\n',
+        "200 known rows cannot be compared: text is empty",
+    ),
+}
+
+
+@pytest.mark.parametrize(("line", "problem"), UNREAD.values(), ids=UNREAD)
+def test_known_rows_of_which_none_can_be_used_are_an_error(
+    tmp_path: Path, line: str, problem: str
+) -> None:
+    known = tmp_path / "known.jsonl"
+    known.write_text("".join(line % (at, row["text"]) for at, row in enumerate(KNOWN)))
+    with pytest.raises(BulkError, match=rf"known\.jsonl: .*{problem}"):
+        against(known, tmp_path / "out")
+    with pytest.raises(BulkError, match=r"known\.jsonl: "):
+        deduplicate(NEW, options=Options(workers=0), against=known)
+
+
+def test_known_rows_of_which_some_cannot_be_used_are_a_warning(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    known = tmp_path / "known.jsonl"
+    lines = [json.dumps(row) for row in KNOWN]
+    known.write_text("\n".join([*lines[:4], "broken", '{"id": "k"}', *lines[4:]]))
+    found = against(known, tmp_path / "out")
+    said = "2 known rows cannot be compared: not JSON, neither text nor html"
+    assert f"{known}: {said}" in caplog.messages
+    write_lines(known, KNOWN)
+    caplog.clear()
+    assert against(known, tmp_path / "again") == found
+    assert "known" not in caplog.text.replace(str(tmp_path), "")
+
+
 def new_of(both: Result) -> Result:
     """Take the new rows out of the result of all."""
     names = {row["id"] for row in NEW}
@@ -228,14 +268,22 @@ def test_the_row_that_stays_is_chosen(options: dict[str, Any], order: Any, tmp_p
     assert found.kept == [row["id"] for row in rows if row["id"] in {*found.kept}]
 
 
-def test_rows_without_a_place_in_the_order_come_last(tmp_path: Path) -> None:
+def test_rows_without_a_place_in_the_order_come_last(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     text = random_texts(9, 1)[0]
     moments = [None, "no time", "2020-05-01", "2021-01-01T00:00:00Z", "2021-01-01T00:00:00+05:00"]
     rows = [{"id": str(place), "text": text, "at": at} for place, at in enumerate(moments)]
     file = write_lines(tmp_path / "rows.jsonl", rows)
     assert bulk(file, tmp_path / "a", keep="newest", order_field="at").kept == ["3"]
     assert bulk(file, tmp_path / "b", order_field="at").kept == ["2"]
+    assert "no row has" not in caplog.text
     assert bulk(file, tmp_path / "c", order_field="other").kept == ["0"]
+    assert bulk(file, tmp_path / "d", keep="newest").kept == ["0"]
+    said = "no row has a number or a time in {}: they keep their order"
+    assert [one for one in caplog.messages if "no row has" in one] == [
+        said.format("other"), said.format("fetched"),
+    ]  # fmt: skip
 
 
 def test_of_each_group_some_rows_stay(tmp_path: Path) -> None:

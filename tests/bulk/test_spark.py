@@ -149,7 +149,17 @@ def test_the_program_decides_a_parquet_file_as_one_machine_does(
     expected = deduplicate([str(write_lines(tmp_path / "rows.jsonl", rows))], one, ALONE)
     assert main([str(file), "--out", str(out)]) == 0
     found = json.loads(capsys.readouterr().out)
-    counted = "total", "unique", "exact", "near", "short", "bad", "reasons", "same_id"
+    counted = (
+        "total",
+        "unique",
+        "exact",
+        "near",
+        "short",
+        "without_text",
+        "bad",
+        "reasons",
+        "same_id",
+    )
     assert {name: found[name] for name in counted} == {
         name: expected.as_dict()[name] for name in counted
     }

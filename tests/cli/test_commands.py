@@ -180,6 +180,13 @@ def test_similar_takes_a_url_a_file_or_standard_input(dedup: Any, tmp_path: Path
     assert [page["url"] for page in by_input] == ["https://a.example/1"]
 
 
+def test_forget_names_what_is_not_stored(dedup: Any) -> None:
+    done = dedup("forget", "a.example/1", "https://no.example/", "--yes")
+    said = "a.example/1 is not stored\nhttps://no.example/ is not stored\n"
+    assert done == (1, "nothing was forgotten\n", said)
+    assert dedup("forget", "https://a.example/1", "--yes").err == ""
+
+
 def test_forget_asks_and_promotes_the_oldest_duplicate(dedup: Any) -> None:
     refused = dedup("forget", "https://a.example/1", stdin=b"n\n")
     what = "1 page, 1 verdict, 1 replaced original"
@@ -228,6 +235,9 @@ def test_everything_is_forgotten_but_runs_and_reviews(dedup: Any) -> None:
         (["forget"], "name URLs"),
         (["forget", "--all", "--run", "1"], "or --all alone"),
         (["forget", "--site", "https://"], "takes a host or a URL"),
+        (["forget", "--site", "*.a.example"], "each sub-domain is a site of its own"),
+        (["list", "--site", ".a.example"], "each sub-domain is a site of its own"),
+        (["rules", "*.a.example"], "each sub-domain is a site of its own"),
         (["compare", "-", "-"], "only one"),
         (["similar", "nothing-of-the-kind"], "neither a file nor stored"),
         (["prune"], "--older-than"),

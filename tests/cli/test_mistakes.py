@@ -48,6 +48,31 @@ def test_a_mistake_is_answered_with_what_was_meant(
     assert "secret" not in done.err
 
 
+def test_what_is_wrong_comes_before_the_usage(dedup: Any) -> None:
+    first, second, *_ = dedup("bulk", "rows.jsonl").err.splitlines()
+    assert first == "scrapy dedup bulk: error: the following arguments are required: --out"
+    assert second.startswith("usage: scrapy dedup bulk ")
+
+
+def test_a_query_of_files_is_refused(dedup: Any) -> None:
+    said = dedup("bulk", "rows.jsonl", "--out", "out", "--query", "{}").err
+    assert "--query is for a collection of MongoDB" in said
+
+
+@pytest.mark.parametrize("path", ["news.db", "folder/news.db"])
+def test_two_slashes_of_a_file_are_answered_with_three(dedup: Any, path: str) -> None:
+    said = "nothing but a path is supported, behind three slashes: sqlite:///"
+    assert said in dedup("list", "--store", f"sqlite://{path}").refusal()
+    assert said in dedup("list", "-s", f"DEDUP_STORE_URL=sqlite://{path}").err
+
+
+@pytest.mark.parametrize("host", ["no-such-host.invalid", "203.0.113.7"])
+def test_a_host_that_cannot_be_listened_on_is_named(dedup: Any, url: str, host: str) -> None:
+    Store.open(url).close()
+    refusal = dedup("serve", "--host", host, "--port", "0").refusal()
+    assert f"scrapy dedup serve: --host {host} --port 0: " in refusal
+
+
 def test_a_run_without_an_outcome_is_running_while_it_writes(
     dedup: Any, url: str, tmp_path: Path
 ) -> None:

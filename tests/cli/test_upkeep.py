@@ -94,9 +94,17 @@ def test_a_review_is_kept_through_a_rebuild(dedup: Any, url: str) -> None:
     [listed] = dedup("review", "--json").json()
     assert (listed["same"], {listed["a"], listed["b"]}) == (False, set(pair))
     assert "\x1b" not in dedup("review").out
-    assert dedup("review", *pair, "--undo").code == 0
+    undone = dedup("review", *pair, "--undo")
+    assert (undone.code, "not stored" in undone.out) == (0, False)
     assert originals(url)["https://c.example/copy"] == "https://a.example/1"
-    assert dedup("review", *pair, "--undo").code == 1
+    assert dedup("review", *pair, "--undo").out.startswith("no review of the two was stored\n")
+    unknown = dedup("review", "https://d.example/1", "https://d.example/2", "--undo")
+    assert unknown.code == 1
+    assert unknown.out.splitlines() == [
+        "no review of the two was stored",
+        "https://d.example/1 is not stored",
+        "https://d.example/2 is not stored",
+    ]
     assert dedup("review").code == 1
 
 

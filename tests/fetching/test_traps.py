@@ -88,3 +88,31 @@ def test_a_crawl_ends_and_names_the_trap_once(project: Project, name: str) -> No
         assert f"{site.url}/x/" in line
         assert "DEPTH_LIMIT" in line
     assert int(seen["dedup/fetch/skipped"]) >= 1
+
+
+MONTHS = "January February March April May June July August September October November December"
+
+
+class Calendar(dict[str, Answer]):
+    """Months without an end; each says which one it is, and nothing else of its own."""
+
+    def get(self, path: str, default: Any = None) -> Any:
+        year, month = map(int, path.strip("/").split("/")[1:] or (2026, 1))
+        following = f"/calendar/{year + month // 12}/{month % 12 + 1}/"
+        name = f"{MONTHS.split()[month - 1]} {year}"
+        return Answer(
+            html(
+                f"{article(1, 60)}. There are no events in {name}", name, _menu((following,))
+            ).encode()
+        )
+
+
+def test_a_calendar_that_tells_its_months_does_not_end_and_is_named_once(project: Project) -> None:
+    project.write("shop/spiders/spider.py", SPIDER.replace("500", "130"))
+    with serving(Calendar()) as site:
+        skip = ("-s", "DEDUP_FETCH=skip")
+        done = project.crawl("-a", f"site={site.url}", "-a", "items=1", *skip)
+    assert stats(done.log)["finish_reason"] == "closespider_pagecount", done.log[-3000:]
+    [line] = [one for one in done.log.splitlines() if "many pages in a row" in one]
+    assert f"up to {site.url}/calendar/2034/" in line
+    assert "DEPTH_LIMIT ends the crawl" in line

@@ -57,6 +57,19 @@ def test_kept_pages_are_asked_for_their_main_text_and_dropped_ones_never(
         assert item["markdown"].startswith(f"# Page {number}\n")
 
 
+def test_an_item_is_filled_with_what_was_compared_without_marks_of_links(project: Project) -> None:
+    spider = SPIDER.replace('"text"', '"compared_text": "", "text"')
+    project.write("shop/spiders/spider.py", spider)
+    link = "<p><a href='/print'>Print this page</a></p></article>"
+    pages = {path: body.replace("</article>", link, 1) for path, body in PAGES.items()}
+    with serving(pages) as server:
+        settings = ("-s", "DEDUP_FILL_FIELDS=compared_text")
+        crawl = project.crawl(*arguments(server.url), *settings)
+    assert len(crawl.items) == 4
+    for item in crawl.items:
+        assert "Print this page" in item["compared_text"].split("\n")
+
+
 @pytest.mark.parametrize(
     ("fields", "settings", "text"),
     [

@@ -82,7 +82,7 @@ def test_a_setting_that_names_a_field_which_no_item_has_is_said_once(tmp_path: P
         for line in lines(done, "none has such a field")
     ]
     assert said == [
-        "DEDUP_FIELDS names 'skuu' (did you mean 'sku'?): of 20",
+        "DEDUP_FIELDS names 'skuu' (did you mean 'sku'?): of the first 20",
         "DEDUP_IGNORE_FIELDS names 'view' (did you mean 'views'?): of 24",
         "DEDUP_TITLE_FIELD names 'headline': of 24",
     ]
@@ -107,6 +107,14 @@ def test_a_sub_domain_of_a_preferred_site_is_told_apart(tmp_path: Path) -> None:
         done, "Dropped the item of https://news.own.example/a: duplicate of https://copies"
     )
     assert "secret" not in done.log
+
+
+def test_a_preferred_site_without_a_page_is_a_warning(tmp_path: Path) -> None:
+    items = [{"url": "https://own.example/a", "text": article(1)}]
+    setting = 'DEDUP_PREFER_SITES=["own.example", "owm.example"]'
+    for _ in range(2):  # in the second crawl, the store has the page
+        (line,) = lines(crawl(tmp_path, items, setting), "WARNING: DEDUP_PREFER_SITES")
+        assert "names owm.example: neither this crawl nor the store has a page of it" in line
 
 
 def test_kept_items_and_known_duplicates_are_counted_with_what_changes_it(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from shingling import Store
 from shingling.plugin.settings import DedupSettings
 from shingling.web.guard import CONTENT_SECURITY_POLICY
 from shingling.web.serving import access_at, serve
-from shingling.web.shown import cut, visible, web_link
+from shingling.web.shown import cut, differing, environment, visible, web_link
 from shingling.web.store_threads import StoreThreads
 from tests.support.processes import PATIENCE
 from tests.support.stores import originals, url_of
@@ -140,6 +140,7 @@ def test_another_address_asks_for_a_token_and_read_only_takes_no_reviews(tmp_pat
     options = ("--host", "0.0.0.0", "--read-only")  # noqa: S104 (what is tested)
     with serving(tmp_path / "news", fill_with_news, *options) as served:
         parts = urlsplit(served.address)
+        assert parts.hostname == "127.0.0.1", "a browser can open it"
         assert parts.query.startswith("token=")
         assert ask(served, "/groups")[0] == 403
         assert ask(served, "/groups?token=wrong")[0] == 403
@@ -183,9 +184,24 @@ def test_what_is_not_to_be_seen_is_shown_as_an_escape() -> None:
     assert visible("a\u202eb\x07c\ud800d\U000e0041") == r"a\u202eb\u0007c\ud800d\U000e0041"
     assert cut("a\n b" + "c" * 400, 6) == "a bcc…"
     assert cut(f"https://a.example/{'c' * 400}/1", 20) == "https://a…cccccccc/1"
+    assert (
+        differing("http://a.example/en/2.html?x=1", "http://a.example/en/2.html") == "…/2.html?x=1"
+    )
+    assert differing("http://a.example/en/2.html", "http://a.example/de/2.html") == "…/en/2.html"
+    assert differing("http://a.example/2", "http://b.example/2") == "…/a.example/2"
     assert web_link("https://a.example/") is not None
     for url in ("javascript:alert(1)", "data:text/html,x", "//a.example", "https://[", "file:///x"):
         assert web_link(url) is None
+
+
+def test_each_row_and_column_of_who_copies_whom_has_a_number() -> None:
+    copies = [("s0", f"o{at}", 90 - at) for at in range(8)] + [("s1", "o8", 50), ("s2", "o1", 40)]
+    named = [dict(zip(("site", "original_site", "pairs"), one, strict=True)) for one in copies]
+    shown = environment().get_template("charts.html").module.beside(named, True)  # type: ignore[attr-defined]
+    rows = [row.split("</th>") for row in re.findall(r'<tr><th scope="row">(.*?)</tr>', shown)]
+    numbers = [re.findall(r'data-number="(\d+)"', row) for _, row in rows]
+    assert [re.sub("<.*?>", "", name) for name, _ in rows] == ["s0", "s2"]
+    assert numbers == [[f"{90 - at}" for at in range(8)], ["40"]]
 
 
 def reviewed(store: str) -> set[tuple[bool, str | None]]:

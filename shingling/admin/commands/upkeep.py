@@ -71,9 +71,12 @@ def _review(options: CommandOptions) -> int:
     if options.json:
         print_json(pages)
     else:
+        if options.undo and not reviewed_before:
+            print_lines("no review of the two was stored")
+        following = "" if options.undo else " yet; the review applies once it is"
         for url, stored in stored_pages.items():
             if not stored:
-                print_lines(f"{url} is not stored yet; the review applies once it is")
+                print_lines(f"{url} is not stored{following}")
         for page in pages:
             standing = page.status if page.original is None else f"duplicate of {page.original}"
             print_lines(f"{page.url}: {standing}")
@@ -126,8 +129,12 @@ def _prune(options: CommandOptions) -> int:
 
 def _remove(options: CommandOptions, chosen: Chosen, done: str) -> int:
     from shingling.store.forgetting import count_removed, forget
+    from shingling.store.store import Store
 
     with open_session(options) as session:
+        for url in chosen.urls:
+            if not Store(session).find(url):
+                print_lines(f"{url} is not stored", error=True)
         numbers = count_removed(session, chosen)
         listed = [
             counted(number, name.replace("_", " ").removesuffix("s"))

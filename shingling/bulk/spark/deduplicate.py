@@ -51,7 +51,7 @@ texts AS (
 copies AS (
     SELECT row, first FROM enough JOIN texts USING (text_hash) WHERE row > first AND row >= {known}
 )
-SELECT at, row, same_id, reason, words, simhash, first,
+SELECT at, row, same_id, reason, has_text, words, simhash, first,
     if(same_id, coalesce(name, concat('row:', at + 1 - {known})), coalesce(id, name)) AS name,
     first IS NULL AND words >= {comparable} AS is_compared
 FROM {signed} LEFT JOIN same_ids USING (row) LEFT JOIN copies USING (row)
@@ -79,7 +79,10 @@ copies AS (
 ),
 duplicates AS (SELECT * FROM decided UNION ALL SELECT * FROM copies)
 SELECT at, row, name, simhash, original, resemblance, containment,
-    coalesce(status, if(words < {least}, 'skipped', 'new')) AS status
+    coalesce(
+        status,
+        CASE WHEN NOT has_text THEN 'empty' WHEN words < {least} THEN 'skipped' ELSE 'new' END
+    ) AS status
 FROM {marked} LEFT JOIN duplicates USING (row) WHERE reason IS NULL
 """
 """Decides good rows: one with the text of an earlier row has the original of that, or that row."""
@@ -149,10 +152,11 @@ class Decided:
         """Count kept, removed and bad rows; `problems` has the first bad rows of files."""
         numbers = Counter(dict(self._outcomes.groupBy("status").count().collect()))
         reasons = Counter(dict(self.bad.groupBy("reason").count().collect()))
-        exact, near, short = (numbers[status] for status in ("exact", "near", "skipped"))
+        statuses = "exact", "near", "skipped", "empty"
+        exact, near, short, empty = (numbers[status] for status in statuses)
         total, repeated, bad = numbers.total(), exact + near, reasons.total()
         summary = Summary(
-            total, total - repeated, repeated, exact, near, short, bad, reasons=reasons
+            total, total - repeated, repeated, exact, near, short, empty, bad, reasons=reasons
         )
         summary.same_id, example = self._same_id.selectExpr("count(*)", "min_by(name, at)").first()
         summary.same_id_example = example or ""
@@ -239,8 +243,9 @@ def deduplicate_parquet(
     try:
         decided = _decided(rows, options, columns, against, work)
         summary = decided.counts()
-        if not summary.total:
-            raise BulkError(f"no row can be used: {plain_line(str(dict(summary.reasons)))}")
+        if summary.total == summary.without_text:
+            named = {f"without {options.fields.text}": summary.without_text, **summary.reasons}
+            raise BulkError(f"no row can be used: {plain_line(str(named))}")
         for name in _FRAMES:
             frame: DataFrame = getattr(decided, name)
             frame.write.parquet(f"{out}/{name}")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from shingling.bulk.rows import compared_text, id_of_row, place_of_row, sign_row, without_text
+from shingling.bulk.rows import compared_text, id_of_row, place_of_row, sign_row
 from shingling.bulk.spark.batches import of_columns, of_rows
 from shingling.json_values import json_value
+from shingling.sketch import sign
 from shingling.store.ids import BadRowError
 from shingling.store.schema.rows import LITTLE_ENDIAN, SIGNED as SIGNED_NUMBER
 
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
     from shingling.bulk.options import Options
 
 SIGNED = (
-    "at long, id string, name string, reason string, place double, words int, text_hash binary,"
-    " simhash long, minima binary"
+    "at long, id string, name string, reason string, has_text boolean, place double, words int,"
+    " text_hash binary, simhash long, minima binary"
 )
 
 TEXTS = "at long, text string, title string, language string"
@@ -57,10 +58,11 @@ def _signed(row: dict[str, Any], options: Options) -> tuple[Any, ...]:
         if row_id is None and name is None:
             raise BadRowError("no id")
         signature = sign_row(values, options)
-        if signature is None:
-            raise BadRowError(without_text(values, options.fields))
+        has_text = signature is not None
+        signature = signature or sign("", options.scheme)
     except BadRowError as error:
-        return row_id, name, str(error), *[None] * 5
+        return row_id, name, str(error), *[None] * 6
     place = place_of_row(values, options)
     simhash, minima = SIGNED_NUMBER.write(signature.simhash), LITTLE_ENDIAN.write(signature.minima)
-    return row_id, name, None, place, signature.words, signature.text_hash, simhash, minima
+    own = has_text, place, signature.words, signature.text_hash, simhash, minima
+    return row_id, name, None, *own

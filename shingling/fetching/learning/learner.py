@@ -195,7 +195,7 @@ def site_name(url: str) -> str:
     host, separator, port = parts.host.partition(":")
     if "[" in host:  # an address of IPv6
         return parts.host
-    host = host.removeprefix("www.")
+    host = host.removesuffix(".").removeprefix("www.")
     label, _, rest = host.partition(".")
     # `mobile.co.uk` is no alias of `co.uk`.
     is_alias = rest and label in HOST_LABELS and not _suffixes().is_public(rest)

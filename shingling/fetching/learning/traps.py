@@ -4,6 +4,9 @@ A request is skipped if only repeats of a page link to its URL, and if the last 
 repeats have all shown nothing new: 98 of them for a risk of 1%. Where ids are new at each request,
 many pages lead to each other for ever: so this is counted for each kind of link as well, ten times
 as cautiously.
+
+Pages that say which month they are, and nothing else, are no repeats, because an album or a list of
+bulletins may look the same: the middleware only warns of many such pages in a row.
 """
 
 from __future__ import annotations

@@ -25,6 +25,7 @@ from shingling.plugin.waiting import ends_within
 from shingling.rules.reasons import Reason
 from shingling.store.model import Verdict
 from shingling.store.urls import safe_url
+from shingling.text import without_marks
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -233,7 +234,7 @@ class ItemDecider:
                 value = extraction.text
             else:
                 value = getattr(extraction, name)
-            self._put(item, name, value)
+            self._put(item, name, value and without_marks(value))
 
     def _tag(self, item: Any, result: dict[str, Any]) -> None:
         """Put the result into the item: always with `tag`, if declared with `drop`.

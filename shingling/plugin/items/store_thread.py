@@ -207,10 +207,23 @@ class StoreThread:
         try:
             self._note_gone(self._session)
             if self._run is not None:
+                self._warn_of_sites(self._session)
                 end = partial(end_run, run=self._run, outcome=outcome)
                 self._session.database.write(end)
         finally:
             self._session.close()
+
+    def _warn_of_sites(self, session: Session) -> None:
+        """Warn of preferred sites that no page is of: their names may be misspelt."""
+        for site in self._settings.rules.prefer_sites:
+            from shingling.store.store import Store  # few crawls need it
+
+            if not [*Store(session).pages(limit=1, site=site)]:
+                logger.warning(
+                    "DEDUP_PREFER_SITES names %s: neither this crawl nor the store has a page of it"
+                    " (each sub-domain is a site of its own)",
+                    site,
+                )
 
     def _decide_now(self, batch: list[Page]) -> list[Verdict]:
         rules, run = self._settings.rules, self._run

@@ -81,7 +81,9 @@ class SqliteDatabase(Database):
         """
         name = url.database or ""
         if url.host or url.username or url.query or name.startswith("file:") or "\0" in name:
-            raise StoreError(f"nothing but a path is supported; expected {cls.example_url}")
+            raise StoreError(
+                f"nothing but a path is supported, behind three slashes: {cls.example_url}"
+            )
 
     @classmethod
     def file_of(cls, url: URL) -> Path | None:

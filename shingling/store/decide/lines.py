@@ -18,7 +18,7 @@ from shingling.similarity.own_text import excerpts, folded_numbers
 from shingling.store.model import LastChange, stored_line
 from shingling.store.moving import LineCounts, has_price
 from shingling.store.urls import without_tracking
-from shingling.text import LINK_MARK, title_key
+from shingling.text import LINK_MARK, title_key, without_marks
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -104,7 +104,7 @@ def _moving_lines(
     standing = {line: block.key for line, block in lines.items() if line in former_lines}
     site.look_up(standing.values())
     met.note(counted, [line for line, key in standing.items() if site.is_template(key)], title)
-    return tuple(block.line for block in changed.values()) if is_moving else ()
+    return tuple(without_marks(block.line) for block in changed.values()) if is_moving else ()
 
 
 def last_change(page: PageState, batch: Batch) -> LastChange | None:

@@ -117,7 +117,7 @@ class Texts:
         if first is None or second is None:
             return None
         if self.is_only_template(a, min_words):
-            first, second = SplitText(first.whole), SplitText(second.whole)
+            first, second = (SplitText(self.of(row) or "") for row in (a, b))
         return first.lines, second.lines
 
     def is_only_template(self, row: Row, min_words: int) -> bool:

@@ -49,6 +49,10 @@ def test_a_crawl_with_a_wrong_setting_does_not_start_and_says_why_in_one_line(
 
 # None is no wrong value: Scrapy takes the default for it.
 NO_NAMES: list[Any] = ["", 5, b"name", [], True]
+NO_LISTS: list[Any] = [
+    *(5, True, [5], [None], "['a']", "[a, b]", '["a"', '"a"', "('a',)", '{"a": 1}', "[1]"),
+    *('[["a"]]', "a;b", "a,'b'"),
+]
 NO_NUMBERS: list[Any] = [
     *("", "many", "nan", "1e", [], {}, True, object(), b"1", float("nan"), float("-inf"), "-inf"),
     *(10**400, -(10**400), "9" * 5000),
@@ -61,12 +65,15 @@ WRONG: dict[str, list[Any]] = {
     "DEDUP_ENABLED": ["", "perhaps", 2, -1, [], {}],
     "DEDUP_EXTRACTOR": [*NO_NAMES, "Trafilatura", "no.such.module", "os.nothing", "os.name", "."],
     "DEDUP_FETCH": ["", "Skip", "none", True, 0, [], ["skip"], {}],
-    "DEDUP_FETCH_NEVER": [5, True, [5], "drop-nothing page"],
-    "DEDUP_FIELDS": [5, True, [5], [None]],
-    "DEDUP_IGNORE_FIELDS": [5, True, [5], [None]],
-    "DEDUP_PREFER_SITES": [5, True, [5], [None], "://", ["a.example", "https://"]],
-    "DEDUP_FILL_FIELDS": [5, True, "url", ["dedup"], [5], "text;title"],
-    "DEDUP_HTML_FIELD": NO_NAMES,
+    "DEDUP_FETCH_NEVER": [*NO_LISTS, "drop-nothing page", "['drop-parameter page']"],
+    "DEDUP_FIELDS": NO_LISTS,
+    "DEDUP_IGNORE_FIELDS": NO_LISTS,
+    "DEDUP_PREFER_SITES": [
+        *(*NO_LISTS, "://", ["a.example", "https://"], "*.a.example", ".a.example"),
+        *("https://*.a.example/", "https://.a.example/", "a example"),
+    ],
+    "DEDUP_FILL_FIELDS": [*NO_LISTS, "url", ["dedup"], "text;title"],
+    "DEDUP_HTML_FIELD": [*NO_NAMES, *NO_LISTS],
     "DEDUP_MOVING_LINES": ["", "Ignore", "drop", True, 0, [], ["count"], {}],
     "DEDUP_MULTI_ITEM_PAGES": ["", "tag", True, []],
     "DEDUP_MAX_BYTES": [*NO_NUMBERS, 0, -1, "0", 1.5, "1.5", 1_000_000_001, "10MB"],
@@ -78,7 +85,7 @@ WRONG: dict[str, list[Any]] = {
         *(5, True, b"report.html", [], ["report.html"], "report", "dedup.db"),
         *("s3://bucket/report.html", "a\0.html", "report.html/"),
     ],
-    "DEDUP_RESULT_FIELD": NO_NAMES,
+    "DEDUP_RESULT_FIELD": [*NO_NAMES, "a,b", '["a", "b"]'],
     "DEDUP_SCHEME": [
         *("", "crc", "[]", 5, ["family"], {"familly": "crc"}, {"family": "md5"}, {5: 6}),
         *({"shingle_size": 3}, {"canonical": {"stopwords": True}}, {"canonical": "ru"}),
@@ -91,12 +98,12 @@ WRONG: dict[str, list[Any]] = {
     "DEDUP_STORE_TEXT": ["", "perhaps", 2, []],
     "DEDUP_STORE_URL": [*NO_NAMES, "dedup.db", "mysql://host/db", "http://host/", "sqlite//x.db"],
     "DEDUP_TEMPLATES": ["", "perhaps", 2, []],
-    "DEDUP_TEXT_FIELD": NO_NAMES,
+    "DEDUP_TEXT_FIELD": [*NO_NAMES, *NO_LISTS],
     "DEDUP_THRESHOLD": [*NO_NUMBERS, 0, 0.0, -0.1, 1.0001, "80%", "inf"],
     "DEDUP_TIMEOUT": [*NO_NUMBERS, 0, -1, 3601, "inf"],
     "DEDUP_TITLES": ["", "Ignore", "keep", True, 0, [], ["count"], {}],
-    "DEDUP_TITLE_FIELD": NO_NAMES,
-    "DEDUP_URL_FIELD": NO_NAMES,
+    "DEDUP_TITLE_FIELD": [*NO_NAMES, "a,b", "[a]"],
+    "DEDUP_URL_FIELD": [*NO_NAMES, "a,b", "[a]"],
     "DEDUP_ORIGINAL_MAX_AGE_DAYS": [0, -1, "never", "nan", True, [], 1_000_001],
     "DEDUP_WORKER_MEMORY": [*NO_NUMBERS, -1, 255, 1_000_001, 512.0, "1G", "auto"],
     "DEDUP_WORKERS": [*NO_NUMBERS, -1, 257, "Auto", 1.5, "two"],
@@ -118,6 +125,22 @@ def test_a_wrong_value_is_refused_with_setting_value_and_what_is_accepted(name: 
         assert KNOWN[name][1] in message
         if name != "DEDUP_STORE_URL":
             assert repr(value)[:50] in message
+
+
+@pytest.mark.parametrize(
+    ("given", "read"),
+    [
+        ("sku,price", ("sku", "price")),
+        (' ["sku", "price"] ', ("sku", "price")),
+        ('["a, b"]', ("a, b",)),
+        ("[]", ()),
+        ("", ()),
+        ("auto", "auto"),
+        ('["auto"]', "auto"),
+    ],
+)
+def test_a_list_on_the_command_line_has_commas_or_is_json(given: str, read: object) -> None:
+    assert DedupSettings.from_settings(Settings({"DEDUP_FIELDS": given})).rules.fields == read
 
 
 def test_a_missing_driver_is_a_wrong_setting(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from shingling import Page, Rules, Store
 from shingling.admin.importing import decide_export
 from shingling.admin.records import Header
 from shingling.admin.transfer import export
-from shingling.errors import SettingsError
+from shingling.errors import SettingsError, StoreError
 from shingling.rules.reasons import Reason
 from tests.support.invariants import ending, text, words
 from tests.support.stores import session_of, url_of
@@ -82,6 +82,25 @@ def test_a_review_that_puts_pages_together_makes_the_one_of_the_site_the_origina
         assert store.check(mine)[0].original is None
 
 
+@pytest.mark.parametrize(
+    ("name", "host"),
+    [
+        ("münchen.example", "xn--mnchen-3ya.example"),
+        ("xn--mnchen-3ya.example", "münchen.example"),
+        ("first.example", "first.example."),
+        ("first.example.", "www.first.example"),
+    ],
+)
+def test_a_site_is_named_in_either_form_of_its_host(file: Path, name: str, host: str) -> None:
+    with Store.open(url_of(file), prefer_sites=(name,)) as store:
+        verdicts = store.check([page("thief.example"), page(host)])
+        assert verdicts[1].reason == Reason.PREFERRED_SITE
+        assert [*store.pages(site=name)] == [*store.pages(site=host)] != []
+        for wrong in ("*.example", ".example", "://"):
+            with pytest.raises(StoreError, match="each sub-domain is a site of its own"):
+                next(iter(store.pages(site=wrong)))
+
+
 def walk(seed: int) -> list[Page]:
     """Return pages of several sites: copies, near-copies and other texts, in any order."""
     by_chance = random.Random(seed)
@@ -136,7 +155,11 @@ def test_no_page_follows_one_of_a_site_behind_its_own_whichever_way_it_is_decide
 
 
 @pytest.mark.parametrize(
-    "sites", ["example.com", ("https://a.example/",), ("www.a.example",), (1,)]
+    "sites",
+    [
+        *("example.com", ("https://a.example/",), ("www.a.example",), (1,)),
+        *(("*.a.example",), (".a.example",), ("a example",)),
+    ],
 )
 def test_sites_are_hosts(sites: object) -> None:
     with pytest.raises(SettingsError, match="prefer_sites"):
