@@ -77,7 +77,8 @@ def show_content(document: DocumentNode) -> None:
 def largest_listing(document: DocumentNode, parts: str) -> int:
     """Count the characters of parts of a page that are mostly links, of the kind that has most.
 
-    Parts of one kind are in parents of one class or, if these have none, have one class.
+    Parts of one kind are in parents of one class or, if these have none, have one class. Parts that
+    are nested deeply count as none, because Resiliparse would measure each with all that is in it.
 
     Args:
         document: the page.
@@ -90,7 +91,7 @@ def largest_listing(document: DocumentNode, parts: str) -> int:
         parent, markup = part.parent_element, part.html
         left -= len(markup)
         if left < 0:
-            break
+            return 0
         if parent is None or "</a>" not in markup or (part.tag == "ul" and parent.tag == "li"):
             continue
         size, least = _characters(part), _MOST_LINKS_OF_PART[part.tag or ""]

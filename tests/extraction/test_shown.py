@@ -178,3 +178,10 @@ def test_declarations_are_content_though_their_types_are_links(content: str) -> 
     )
     text = extract(page(f'<div id="interface">{lines}</div>', content)) or ""
     assert all(name in text for name in NAMES[:24])
+
+
+def test_lists_nested_deeply_are_no_index() -> None:
+    nested = "<ul><li>" * 400 + "<a href=x>A link</a>" * 4000
+    start = time.process_time()
+    extract(f"<html><body><p>Hello</p>{nested}</body></html>")
+    assert time.process_time() - start < 1
