@@ -156,6 +156,8 @@ VERDICT_SETS = {
     "gold-articles": VerdictSet(_gold, "gold texts >= 0.8 alike"),
     "debian-docs": VerdictSet(_gold_of_urls, "gold texts >= 0.8 alike"),
     "gimp-help": VerdictSet(_gold_of_urls, "gold texts >= 0.8 alike"),
+    "singular": VerdictSet(_gold_of_urls, "gold texts >= 0.8 alike"),
+    "django": VerdictSet(_gold_of_urls, "gold texts >= 0.8 alike"),
     "handbook-languages": VerdictSet(
         _handbook, "same file, whole texts >= 0.8 alike", must_find=0.0, text=handbook_text
     ),
