@@ -61,6 +61,8 @@ TARGETS = (
     ("gold-articles", "recall", 0.92),
     ("debian-docs", "recall", 0.95),
     ("gimp-help", "recall", 0.93),
+    ("django", "recall", 0.95),
+    ("django", "false", None),
     ("handbook-languages", "recall", 0.92),
 )
 
