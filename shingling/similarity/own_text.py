@@ -49,7 +49,9 @@ _SPACED_LIST = re.compile(r"(?<=\d), (?=\d)")
 _IN_BRACKETS = re.compile(r"\[\d++(?:, ?\d++)++\]")
 # A number without unit, sign or decimals, and a few words without digits.
 _PLAIN_NUMBER = re.compile(r"\d{1,3}(?:[,'’]\d{3})*+|\d++")
-_LABEL = re.compile(r"(?:[^\s\d]++\s*+){1,5}+")
+_LABEL = re.compile(r"(?:[^\s\d]++\s*+){1,12}+")
+_LABEL_BELOW = re.compile(r"[^\s\d]++(?:\s++[^\s\d]++)?+")  # longer ones are the next headline
+_IDENTIFIER = re.compile(r"\d{3}|[-.]\d")  # what a name has, if it is one
 # A name, with the digits in it, or a number, which is a group: sign, digits and separators, unit.
 _NAME_OR_NUMBER = re.compile(
     rf"[{_LETTERS}_](?:-*+[{_LETTERS}\d_])*+(?:(?<=\d)\.\d+)*+"
@@ -175,8 +177,8 @@ class _Comparison:
             fingerprints(keyed_hashes(words), _RUN) for words in (self._words, self._other_words)
         )
         says_nothing = [
-            line.endswith(LINK_MARK) or _is_counter(line, before)
-            for line, before in zip(lines, ["", *lines[:-1]], strict=True)
+            line.endswith(LINK_MARK) or _is_counter(line, *around)
+            for line, *around in zip(lines, ["", *lines[:-1]], [*lines[1:], ""], strict=True)
         ]
         is_left_out = np.array([*says_nothing, True])[self._line_of]
         self._is_said = is_left_out | self._stand_in(self._other_runs)
@@ -243,12 +245,12 @@ class _Comparison:
         )
         others = iter(other_numbers)
         # If all stand there, it is in this order.
-        missing = (one for one in numbers if not any(_are_same(one, other) for other in others))
-        number = next(missing, "")
-        if other_numbers and 2 * (words & other_words).total() >= words.total():
-            return number
-        here = np.isin(self._line_of, self._line_of[start:end])
-        return number if 2 * self._is_said[here].sum() >= here.sum() else ""
+        missing = [one for one in numbers if not any(_are_same(one, other) for other in others)]
+        replaced = {*map(_is_identifier, other_numbers)}
+        if not other_numbers or 2 * (words & other_words).total() < words.total():
+            here = np.isin(self._line_of, self._line_of[start:end])
+            replaced = {False} if 2 * self._is_said[here].sum() >= here.sum() else set()
+        return next((one for one in missing if _is_identifier(one) in replaced), "")
 
 
 def _passages(is_said: Flags) -> list[list[int]]:
@@ -274,9 +276,9 @@ def _words_of(line: str) -> list[str]:
     numbers: list[str] = []
 
     def stand_in(match: re.Match[str]) -> str:
-        if match[1] is None:
+        if match[1] is None and not _IDENTIFIER.search(match[0]):
             return match[0]
-        numbers.append(_NUMBER_SIGN + "".join(match[1].split()))
+        numbers.append(_NUMBER_SIGN + "".join(match[0].split()))
         return f" {_STAND_IN} "
 
     masked = _NAME_OR_NUMBER.sub(stand_in, folded.replace(_STAND_IN, " "))
@@ -290,6 +292,11 @@ def _sorted(words: Sequence[str]) -> tuple[list[str], Counter[str]]:
     return numbers, Counter(words) - Counter(numbers)
 
 
+def _is_identifier(number: str) -> bool:
+    """Whether a number is an identifier, which counts in the place of another one only."""
+    return number[1].isalpha()
+
+
 def _kinds(line: str) -> set[str]:
     """Words of a line, among which all numbers are one."""
     return {*_DIGITS.sub("0", line).split()}
@@ -301,11 +308,11 @@ def _are_same(number: str, other: str) -> bool:
     return longer.startswith(shorter) and not _DIGIT.search(longer, len(shorter))
 
 
-def _is_counter(line: str, before: str) -> bool:
-    """Whether a line is a number, and the line before it is no label of it."""
+def _is_counter(line: str, before: str, behind: str) -> bool:
+    """Whether a line is a number, and neither the line before it nor the next one is its label."""
     if _PLAIN_NUMBER.fullmatch(line.strip()) is None:
         return False
-    return not _LABEL.fullmatch(before.strip())
+    return not (_LABEL.fullmatch(before.strip()) or _LABEL_BELOW.fullmatch(behind.strip()))
 
 
 def excerpts(line: str, other: str) -> tuple[str, str]:

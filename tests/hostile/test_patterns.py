@@ -79,6 +79,8 @@ _USES: dict[str, Callable[[Any], Any]] = {
     "similarity.own_text._IN_BRACKETS": own_text._IN_BRACKETS.findall,
     "similarity.own_text._SPACED_LIST": lambda line: own_text._SPACED_LIST.sub(",", line),
     "similarity.own_text._LABEL": own_text._LABEL.fullmatch,
+    "similarity.own_text._LABEL_BELOW": own_text._LABEL_BELOW.fullmatch,
+    "similarity.own_text._IDENTIFIER": own_text._IDENTIFIER.search,
     "similarity.own_text._NAME_OR_NUMBER": lambda line: own_text._NAME_OR_NUMBER.sub(" ", line),
     "similarity.own_text._PLAIN_NUMBER": own_text._PLAIN_NUMBER.fullmatch,
     "extraction.shown._AROUND": shown_content._AROUND.search,

@@ -42,6 +42,10 @@ def counts(mine: str, theirs: str) -> bool:
             "the ticket of the tour is 20 euros",
         ),
         ("phone (555) 0104", "phone (555) 0103"),
+        ("it mends CVE-2026-1234 only", "it mends CVE-2026-1239 only"),
+        ("take libfoo-2.4.1", "take libfoo-2.5"),
+        ("the model WA70H4000 in white", "the model WA75H4000 in white"),
+        ("python3.11 or newer", "python3.12 or newer"),
     ],
 )
 @pytest.mark.parametrize("shape", ["{0} {1} {2}", "{0}\n{1}\n{2}"], ids=["one line", "lines"])
@@ -54,7 +58,9 @@ def test_another_number_counts_with_its_sign_separators_and_unit(
 @pytest.mark.parametrize(
     ("mine", "theirs"),
     [
-        ("for amd64 and python3.11", "for i386 and python2.7"),
+        ("for amd64 and python3 on x86_64", "for i386 and python2 on x86_32"),
+        ("for i386", "for amd64"),
+        ("the tool libfoo-2.4.1 does", "the tool does"),
         ("at the museum", "at the musum"),
         ("8 March 2013", "8, March 2013"),
         ("in ２３ degrees", "in 23 degrees"),
@@ -73,6 +79,11 @@ def test_a_number_alone_on_its_line_is_a_counter_unless_a_label_is_before_it() -
     first, second = PARAGRAPHS[:2]
     assert not counts(f"{first}\n251\n{second}", f"{first}\n1,125\n{second}")
     assert counts(f"{first}\nTemperature\n23\n{second}", f"{first}\nTemperature\n19\n{second}")
+    rooms = "Rooms of the house, its cellar and its two annexes"
+    assert counts(f"{first}\n{rooms}\n3\n{second}", f"{first}\n{rooms}\n4\n{second}")
+    assert counts(f"{first}\n3\nbedrooms\n{second}", f"{first}\n4\nbedrooms\n{second}")
+    headline = "Rain falls on the town"
+    assert not counts(f"{first}\n3\n{headline}\n{second}", f"{first}\n4\n{headline}\n{second}")
 
 
 @pytest.mark.parametrize("joined", [" ", "\n"])
