@@ -11,8 +11,7 @@ from urllib.parse import urlsplit
 from sqlalchemy import text
 
 from shingling.fetching.learning import UrlLearner
-from shingling.fetching.learning.evidence import path_to
-from shingling.fetching.learning.learner import site_name
+from shingling.fetching.learning.parts import path_to, site_name
 from shingling.fetching.stored_rules import read_rules
 from shingling.proportions import Proportion
 from shingling.store.store import Store

@@ -315,6 +315,16 @@ def differences(a: Parts, b: Parts) -> tuple[UrlChange, ...]:
     return ()
 
 
+def dropped_between(before: Parts, after: Parts) -> str:
+    """Tell two URLs apart that a change makes equal: the segments or parameters it is about."""
+    if before.segments != after.segments:
+        return "/".join((Counter(before.segments) - Counter(after.segments)).elements())
+    if before.query == after.query:
+        return ""
+    dropped = [parameter for parameter in before.query if parameter not in after.query]
+    return "&".join(dropped or map(name_of, before.query))  # or they are sorted
+
+
 def in_order(changes: Iterable[UrlChange]) -> list[UrlChange]:
     """Sort changes as they are applied: of segments, the greatest is exchanged first."""
     return sorted(sorted({*changes}, reverse=True), key=lambda change: _ORDER[change.kind])

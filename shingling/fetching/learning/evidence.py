@@ -45,9 +45,9 @@ log in), contents are no evidence: there, each further URL counts as half a page
 
 from __future__ import annotations
 
-from itertools import accumulate, count
+from itertools import count
 from operator import add, sub
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from shingling.fetching.learning.changes import (
     DROP_EXTENSION,
@@ -67,17 +67,14 @@ from shingling.fetching.learning.changes import (
     UrlChange,
     is_index,
 )
+from shingling.fetching.learning.parts import ROOT, path_to
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
+    from shingling.fetching.learning.parts import NodePath
     from shingling.fetching.learning.recent import Table
 
-NodePath: TypeAlias = tuple[str, ...]
-"""Nodes from the root of a site to a path: `/`, `/forum`, `/forum/show.php`."""
-
-ROOT = "/"
-_MAX_DEPTH = 3  # segments of a path that have nodes of their own
 MAX_PAGES_OF_CHILD = 5.0
 _MAX_CHILDREN = 48
 MAX_NODES = 512
@@ -207,7 +204,7 @@ class Tree:
         """Estimate the share of pages that the change loses at the last node of a path.
 
         Args:
-            path: its nodes, by `path_nodes`.
+            path: its nodes.
         """
         if (self.is_of_mirrors and self.root.contradicted) or not self._has_own_page(path):
             return 1.0
@@ -356,14 +353,3 @@ def loss(prior: float, agreed: float) -> float:
     """
     against = (1 - prior) / ((1 - prior) + prior * (agreed + 1))
     return against / (agreed + 2)
-
-
-def path_nodes(segments: Sequence[str]) -> NodePath:
-    """Nodes of a path: the root, its first segment, its first two, its first three."""
-    folders = (f"/{segment.partition(';')[0]}" for segment in segments[:_MAX_DEPTH])
-    return (ROOT, *accumulate(folders))
-
-
-def path_to(key: str) -> NodePath:
-    """Nodes on the way to a node."""
-    return path_nodes(key.split("/")[1:] if key != ROOT else ())

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import replace
-from functools import cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from publicsuffixlist import PublicSuffixList
-
 from shingling.fetching.learning.changes import read_change
 from shingling.fetching.learning.memory import Memory
-from shingling.fetching.learning.parts import split
+from shingling.fetching.learning.parts import site_name, split
 from shingling.fetching.learning.rules import SiteRules
 from shingling.fetching.learning.site import SiteUrls
-from shingling.store.urls import HOST_LABELS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -159,17 +155,17 @@ class UrlLearner:
         """Take what has been learned since the last call, to be added to what is saved."""
         changes, self._changes = self._changes, []
         for site in self._sites.values():
-            changes += site.rules.take_changes()
+            changes += site.rules.take_changes(site.name)
         return changes
 
     def rules(self) -> list[UrlRule]:
         """All that is known of all sites, for people."""
-        return [rule for site in self._sites.values() for rule in site.rules.for_people()]
+        return [rule for site in self._sites.values() for rule in site.rules.for_people(site.name)]
 
     def _site(self, name: str) -> SiteUrls:
         site = self._sites.get(name)
         if site is None:
-            site = SiteUrls(SiteRules(name, self._risk, self._never, self._memory))
+            site = SiteUrls(name, SiteRules(self._risk, self._never, self._memory))
             self._sites[name] = site
             if len(self._sites) > self._max_sites:
                 self._forget()
@@ -179,30 +175,6 @@ class UrlLearner:
 
     def _forget(self) -> None:
         """Forget the site that was met longest ago, but not what is still to be saved of it."""
-        _, forgotten = self._sites.popitem(last=False)
-        self._changes += forgotten.rules.take_changes()
+        name, forgotten = self._sites.popitem(last=False)
+        self._changes += forgotten.rules.take_changes(name)
         del self._changes[:-_MAX_CHANGES_KEPT]
-
-
-def site_name(url: str) -> str:
-    """Site of a URL: its host without `www.` and `m.`, with a port that is not the usual one.
-
-    Empty if the URL cannot be cut up.
-    """
-    parts = split(url)
-    if parts is None:
-        return ""
-    host, separator, port = parts.host.partition(":")
-    if "[" in host:  # an address of IPv6
-        return parts.host
-    host = host.removesuffix(".").removeprefix("www.")
-    label, _, rest = host.partition(".")
-    # `mobile.co.uk` is no alias of `co.uk`.
-    is_alias = rest and label in HOST_LABELS and not _suffixes().is_public(rest)
-    return f"{rest if is_alias else host}{separator}{port}"
-
-
-@cache
-def _suffixes() -> PublicSuffixList:
-    """Suffixes of domains, as they were when publicsuffixlist was released: without a request."""
-    return PublicSuffixList(accept_unknown=False)

@@ -14,10 +14,8 @@ from shingling.fetching.learning.evidence import is_of_content, is_of_mirrors
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from shingling.fetching.learning.comparing import ComparedPage
-    from shingling.fetching.learning.rules import SiteRules
+    from shingling.fetching.learning.looking import ComparedPage
     from shingling.fetching.learning.site_pages import SitePages
-    from shingling.fetching.learning.snapshots import VolatileSentences
 
 _BLAMED_ALONE = 10  # times as risky as every other change is the one that bears all blame
 _MAX_SUSPECT_SETS = 256
@@ -27,15 +25,12 @@ class PairEvidence:
     """Counts pairs of pages of one site for or against changes of its URLs.
 
     Args:
-        rules: of the site, which hold the counts.
-        pages: of the site.
-        volatile: sentences that change with each fetch.
+        pages: of the site, whose rules hold the counts.
     """
 
-    def __init__(self, rules: SiteRules, pages: SitePages, volatile: VolatileSentences) -> None:
-        self._rules = rules
+    def __init__(self, pages: SitePages) -> None:
+        self._rules = pages.rules
         self._pages = pages
-        self._volatile = volatile
         # Sets of suspects by which two pages differed: any of them may be to blame, so this did not
         # count. As long as they are the suspects, pages that are the same do not count either, or
         # only those would that speak for them. Sets are only added.
@@ -61,24 +56,23 @@ class PairEvidence:
         if self._suspects(self._risks(pair)) in self._suspect_sets:
             return set()
         earlier = self._pages.parts(pair.number)
-        content = self._volatile.content(pair.snapshot)
         is_new = bool(self._pages.new[pair.number])
         has_id = any(map(is_of_content, pair.changes))  # /thread?id=5 and /post?id=51
         counted_now = set[UrlChange]()
         for change in pair.changes:
             if change in counted or (has_id and is_of_mirrors(change)):
                 continue
-            if change.kind == DROP_PAIR and len(earlier.segments) == len(pair.parts.segments):
+            if change.kind == DROP_PAIR and len(earlier.segments) == len(pair.page.parts.segments):
                 continue  # both have the pair: /en/1.0/a and /en/1.1/a are mirrors
             counted_now.add(change)
             count_urls = is_only_content or change.kind == ONE_PAGE
-            self._rules.agree(change, pair.nodes, content, is_new, count_urls)
+            self._rules.agree(change, pair.nodes, pair.page.content, is_new, count_urls)
             tree = self._rules.trees.get(change)
             if is_of_content(change) or (tree and tree.root.contradicted):
-                value = value_dropped(earlier, pair.parts, change)
+                value = value_dropped(earlier, pair.page.parts, change)
                 if value and value not in counted:
                     counted_now.add(value)
-                    self._rules.agree(value, pair.nodes, content, is_new)
+                    self._rules.agree(value, pair.nodes, pair.page.content, is_new)
         return counted_now
 
     def count_other(self, pair: ComparedPage, counted: Collection[UrlChange] = ()) -> None:
@@ -99,7 +93,7 @@ class PairEvidence:
         blame = _split_blame(risks)
         if len(blame) == 1:
             [change] = blame
-            value = value_dropped(self._pages.parts(pair.number), pair.parts, change)
+            value = value_dropped(self._pages.parts(pair.number), pair.page.parts, change)
             if value and value in self._rules.trees:
                 blame[value] = 1.0
         self._contradict(pair, blame, counted)
@@ -129,12 +123,11 @@ class PairEvidence:
         self, pair: ComparedPage, blame: dict[UrlChange, float], counted: Collection[UrlChange] = ()
     ) -> None:
         """Count the later page of a pair against each change, by its share of the blame."""
-        content = self._volatile.content(pair.snapshot)
         for change, share in blame.items():
             is_unknown = change.kind == ONE_PAGE and change not in self._rules.trees
             if change in counted or is_unknown:
                 continue
-            self._rules.contradict(change, pair.nodes, content, share)
+            self._rules.contradict(change, pair.nodes, pair.page.content, share)
 
 
 def _split_blame(risks: dict[UrlChange, float]) -> dict[UrlChange, float]:

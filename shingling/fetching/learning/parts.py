@@ -1,9 +1,23 @@
-"""A URL in bounded parts."""
+"""A URL in bounded parts, its site, and the nodes of its path."""
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import NamedTuple
+from functools import cache, lru_cache
+from itertools import accumulate
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from publicsuffixlist import PublicSuffixList
+
+from shingling.store.urls import HOST_LABELS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+NodePath: TypeAlias = tuple[str, ...]
+"""Nodes from the root of a site to a path: `/`, `/forum`, `/forum/show.php`."""
+
+ROOT = "/"
+_MAX_DEPTH = 3  # segments of a path that have nodes of their own
 
 _MAX_URL_CHARACTERS = 4096
 _MAX_SEGMENTS = 32
@@ -29,6 +43,11 @@ class Parts(NamedTuple):
     segments: tuple[str, ...]
     slash: bool
     query: tuple[str, ...]
+
+    @property
+    def nodes(self) -> NodePath:
+        """Nodes of its path."""
+        return path_nodes(self.segments)
 
 
 @lru_cache(_MAX_SPLIT)
@@ -64,3 +83,38 @@ def split(url: str) -> Parts | None:
 def name_of(parameter: str) -> str:
     """Name of a parameter that is written `name=value`."""
     return parameter.partition("=")[0]
+
+
+def site_name(url: str) -> str:
+    """Site of a URL: its host without `www.` and `m.`, with a port that is not the usual one.
+
+    Empty if the URL cannot be cut up.
+    """
+    parts = split(url)
+    if parts is None:
+        return ""
+    host, separator, port = parts.host.partition(":")
+    if "[" in host:  # an address of IPv6
+        return parts.host
+    host = host.removesuffix(".").removeprefix("www.")
+    label, _, rest = host.partition(".")
+    # `mobile.co.uk` is no alias of `co.uk`.
+    is_alias = rest and label in HOST_LABELS and not _suffixes().is_public(rest)
+    return f"{rest if is_alias else host}{separator}{port}"
+
+
+@cache
+def _suffixes() -> PublicSuffixList:
+    """Suffixes of domains, as they were when publicsuffixlist was released: without a request."""
+    return PublicSuffixList(accept_unknown=False)
+
+
+def path_to(key: str) -> NodePath:
+    """Nodes on the way to a node."""
+    return path_nodes(key.split("/")[1:] if key != ROOT else ())
+
+
+def path_nodes(segments: Sequence[str]) -> NodePath:
+    """Nodes of a path: the root, its first segment, its first two, its first three."""
+    folders = (f"/{segment.partition(';')[0]}" for segment in segments[:_MAX_DEPTH])
+    return (ROOT, *accumulate(folders))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from shingling.fetching.learning.comparing import ComparedPage
+    from shingling.fetching.learning.looking import ComparedPage
 
 _FIRST_REFETCHES = 8  # of a site on which nothing has been seen to change
 _MORE_REFETCHES = 3  # for each one that has taught something
@@ -44,10 +44,6 @@ class Refetches:
         """Take the URLs of pages that are to be fetched again."""
         wanted, self._wanted = self._wanted, []
         return wanted
-
-    def take_pairs(self, url: str) -> list[ComparedPage]:
-        """Take the pairs that wait for a page."""
-        return self.waiting.pop(url, [])
 
     def note_page(self, number: int) -> None:
         """Allow one more for so many pages of a site."""

@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from itertools import count
 from typing import TYPE_CHECKING
 
 from shingling.fetching.learning.changes import (
+    DROP_SEGMENT,
     DROP_VALUE,
+    EXCHANGE_SEGMENT,
     AppliedChange,
     Reduced,
     UrlChange,
     apply,
+    changes_of,
+    dropped_between,
     in_order,
     read_change,
     words_of,
 )
-from shingling.fetching.learning.evidence import ROOT, Tree, path_nodes, path_to
+from shingling.fetching.learning.evidence import Tree
 from shingling.fetching.learning.pages import Contradiction, RuleCounts, UrlRule
-from shingling.fetching.learning.parts import Parts, name_of
+from shingling.fetching.learning.parts import ROOT, path_to, split
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-    from shingling.fetching.learning.evidence import NodePath
     from shingling.fetching.learning.memory import Memory
     from shingling.fetching.learning.pages import Skip
+    from shingling.fetching.learning.parts import NodePath, Parts
 
 _MAX_CHANGES = 256  # of a site, about which evidence is kept
 _MAX_PASSES = 4  # of all changes over a URL: one may be right below what another one makes of it
@@ -37,7 +40,6 @@ class SiteRules:
     """Evidence about the changes of a site.
 
     Args:
-        site: its name: host, without `www.`.
         max_risk: a change acts up to this expected share of lost pages.
         never: changes that never act.
         memory: that it shares with other sites.
@@ -47,15 +49,12 @@ class SiteRules:
         version: another one whenever a change acts, or stops to act.
     """
 
-    def __init__(
-        self, site: str, max_risk: float, never: frozenset[UrlChange], memory: Memory
-    ) -> None:
-        self.site = site
+    def __init__(self, max_risk: float, never: frozenset[UrlChange], memory: Memory) -> None:
         self.max_risk = max_risk
         self._never = never
         self.trees: dict[UrlChange, Tree] = {}
         self._acting: dict[UrlChange, None] = {}  # somewhere on the site, as they are applied
-        self._stopped: list[Contradiction] = []  # since the last `take_stopped`
+        self._stopped: list[str] = []  # since the last `take_stopped`
         self.memory = memory
         self.version = next(_versions)
 
@@ -73,13 +72,49 @@ class SiteRules:
                 changed = apply(change, parts) if change.what in words else None
                 if changed is None:
                     continue
-                risk = self.risk(change, path_nodes(changed.segments))
+                risk = self.risk(change, changed.nodes)
                 if risk <= self.max_risk or change in also:
-                    steps.append(AppliedChange(change, _dropped(parts, changed), risk))
+                    steps.append(AppliedChange(change, dropped_between(parts, changed), risk))
                     parts = changed
             if parts == before:
                 break
         return Reduced(parts, tuple(steps))
+
+    def key(self, link: str, also: Collection[UrlChange] = ()) -> int:
+        """Key of what a link is reduced to, by the rules and some other changes."""
+        parts = split(link)
+        return hash(link) if parts is None else self.reduce(parts, also).key
+
+    def forms(self, parts: Parts) -> dict[int, list[tuple[UrlChange, ...]]]:
+        """Find the keys of a URL as it is, without its query, and by one more change each.
+
+        The rules that act are applied in any case. A URL without its query leads to pages with
+        other parameters.
+
+        Returns:
+            Changes that are made beside the rules that act, one or none, by the key of the result.
+        """
+        reduced = self.reduce(parts).parts
+        plain = (reduced, reduced._replace(query=()))
+        forms: dict[int, list[tuple[UrlChange, ...]]] = {hash(form): [()] for form in plain}
+        # Which segments may be exchanged or dropped, no URL tells by itself: other pairs have.
+        by_others = [
+            change for change in self.trees if change.kind in (EXCHANGE_SEGMENT, DROP_SEGMENT)
+        ]
+        for change, changed in changes_of(reduced, by_others).items():
+            forms.setdefault(self.reduce(changed).key, []).append((change,))
+        return forms
+
+    def steps_between(
+        self, own: Parts, other: Parts, also: Collection[UrlChange] = ()
+    ) -> list[AppliedChange]:
+        """Find the steps that make two URLs equal, by the rules and some others, if any do."""
+        ours = self.reduce(own, also)
+        theirs = self.reduce(other, also)
+        if theirs.parts != ours.parts:
+            return []
+        differing = sorted({*ours.steps} ^ {*theirs.steps})
+        return [*{step.change: step for step in differing}.values()]
 
     def agree(
         self,
@@ -129,12 +164,12 @@ class SiteRules:
             return
         self._renew([change])
         if not before <= tree.acting(self.max_risk, path):
-            self._stopped.append(Contradiction(self.site, change.text))
+            self._stopped.append(change.text)
 
-    def take_stopped(self) -> list[Contradiction]:
-        """Take the changes that have stopped to act somewhere since the last call."""
+    def take_stopped(self, site: str) -> list[Contradiction]:
+        """Take the changes that have stopped to act somewhere on a site since the last call."""
         stopped, self._stopped = self._stopped, []
-        return stopped
+        return [Contradiction(site, change) for change in stopped]
 
     def count(self, skip: Skip) -> None:
         """Count a request that is skipped, or explored."""
@@ -151,21 +186,21 @@ class SiteRules:
                 tree.load_node(row.node, *row[3:])
         self._renew(self.trees)
 
-    def take_changes(self) -> list[RuleCounts]:
-        """Take what has been counted since the last call."""
+    def take_changes(self, site: str) -> list[RuleCounts]:
+        """Take what has been counted since the last call, with the name of the site."""
         return [
-            RuleCounts(self.site, change.text, node, *added)
+            RuleCounts(site, change.text, node, *added)
             for change, tree in self.trees.items()
             # A value that was seen once does not recur.
             if change.kind != DROP_VALUE or tree.root.agreed > 1 or any(tree.root.saved)
             for node, added in tree.changes()
         ]
 
-    def for_people(self) -> list[UrlRule]:
-        """All rules with their evidence, those of the same change together."""
+    def for_people(self, site: str) -> list[UrlRule]:
+        """All rules of a site with their evidence, those of the same change together."""
         return [
             UrlRule(
-                self.site,
+                site,
                 change.text,
                 key,
                 node.agreed,
@@ -212,13 +247,3 @@ class SiteRules:
             return False
         del self.trees[least]
         return True
-
-
-def _dropped(before: Parts, after: Parts) -> str:
-    """Tell two URLs apart that a change makes equal: the segments or parameters it is about."""
-    if before.segments != after.segments:
-        return "/".join((Counter(before.segments) - Counter(after.segments)).elements())
-    if before.query == after.query:
-        return ""
-    dropped = [parameter for parameter in before.query if parameter not in after.query]
-    return "&".join(dropped or map(name_of, before.query))  # or they are sorted

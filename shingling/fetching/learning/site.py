@@ -1,46 +1,42 @@
 """What is learned of the URLs of one site.
 
 `find_repeated` reduces a URL by the changes that act on it, and looks for a fetched page whose URL
-is reduced to the same. `learn_from` compares a fetched page with earlier ones whose URLs differ
-little from its own: each such pair is evidence for or against the changes between both
-(`pair_evidence`). If most of two pages is the same, the earlier one is fetched again (`refetches`):
-what differs between two fetches of one URL does not make two pages.
+is reduced to the same. `learn_from` learns from a fetched page in three steps. It looks for the
+earlier pages beside it (`looking`), it judges whether each of them is the same page (`judging`),
+and it counts that for or against the changes between both URLs (`pair_evidence`). If most of two
+pages is the same, the earlier one is fetched again (`refetches`), because what differs between two
+fetches of one URL does not make two pages.
 """
 
 from __future__ import annotations
 
-from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from shingling.fetching.learning.changes import (
-    DROP_SEGMENT,
-    EXCHANGE_SEGMENT,
-    ONE_PAGE,
-    UrlChange,
-    changes_of,
-    differences,
-    read_change,
-)
-from shingling.fetching.learning.comparing import PageComparison
+from shingling.fetching.learning.changes import UrlChange, read_change
 from shingling.fetching.learning.evidence import is_of_mirrors
+from shingling.fetching.learning.judging import Likeness, judge
+from shingling.fetching.learning.looking import (
+    MAX_NEW_LINKS,
+    ComparedPage,
+    SeenPage,
+    new_links,
+    pages_beside,
+)
 from shingling.fetching.learning.pages import Skip
 from shingling.fetching.learning.pair_evidence import PairEvidence
-from shingling.fetching.learning.parts import Parts, split
+from shingling.fetching.learning.parts import split
 from shingling.fetching.learning.refetches import Refetches
 from shingling.fetching.learning.site_pages import MAX_PAGES_OF_SITE, SitePages
-from shingling.fetching.learning.snapshots import Likeness, links_of, take_snapshot
+from shingling.fetching.learning.snapshots import VolatileSentences, links_of, take_snapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-
-    from shingling.fetching.learning.changes import AppliedChange, Reduced
-    from shingling.fetching.learning.comparing import ComparedPage
+    from shingling.fetching.learning.looking import PagesBeside
     from shingling.fetching.learning.pages import Contradiction, FetchedPage
+    from shingling.fetching.learning.parts import Parts
     from shingling.fetching.learning.rules import SiteRules
     from shingling.fetching.learning.snapshots import PageSnapshot
 
-_MAX_COMPARED = 12  # earlier pages with which a page is compared
-_MAX_COUNTED_SAME = 4  # of these: that are the same, and count
+_MAX_COUNTED_SAME = 4  # earlier pages that are the same as a page, and count
 _MAX_SETTLED = 200  # pairs that `settle` decides
 _LOST_LINKS = 0.5  # share of links with pages of their own by which a skip has lost a page
 
@@ -49,6 +45,7 @@ class SiteUrls:
     """Fetched pages of a site, and evidence about its URLs.
 
     Args:
+        name: of the site.
         rules: evidence about changes of its URLs.
 
     Attributes:
@@ -56,12 +53,12 @@ class SiteUrls:
         refetches: pages that are to be fetched again, for `note_refetch`.
     """
 
-    def __init__(self, rules: SiteRules) -> None:
+    def __init__(self, name: str, rules: SiteRules) -> None:
+        self.name = name
         self.rules = rules
-        self._traps = rules.memory.traps
         self.pages = SitePages(rules)
-        self._comparison = PageComparison(rules, self.pages)
-        self._evidence = PairEvidence(rules, self.pages, self._comparison.volatile)
+        self._volatile = VolatileSentences()
+        self._evidence = PairEvidence(self.pages)
         self.refetches = Refetches()
         self._changed_pages = set[int]()  # with another text than in an earlier crawl
         # Pages that were to repeat an earlier one, and have its words but new links: whether these
@@ -70,11 +67,11 @@ class SiteUrls:
 
     def find_repeated(self, parts: Parts, url: str) -> Skip | None:
         """Find the page that a URL would repeat; None if there is none, or too much risk."""
-        reduced = self.rules.reduce(parts)
-        number = self.pages.find(reduced.key)
+        number = self.pages.find(self.rules.key(url))
         if number is None or self.pages.urls[number] == url:
             return None
-        steps = self._steps_between(reduced, number)
+        # There are none if the page was found by a rule that does not hold any more.
+        steps = self.rules.steps_between(parts, self.pages.parts(number))
         risk = sum(step.risk for step in steps)
         if not steps or risk > self.rules.max_risk:
             return None
@@ -83,21 +80,75 @@ class SiteUrls:
         changes = tuple(step.change.text for step in steps)
         return Skip(changes, self.pages.urls[number], risk)
 
-    def _steps_between(
-        self, reduced: Reduced, number: int, also: Collection[UrlChange] = ()
-    ) -> list[AppliedChange]:
-        """Find the steps that make a URL and that of a page equal; none if they do not.
+    def learn_from(self, page: FetchedPage) -> list[Contradiction]:
+        """Learn from a fetched page, which others may repeat from now on."""
+        snapshot = take_snapshot(page)
+        content = snapshot and self._volatile.content(snapshot)
+        contradictions = self.rules.memory.traps.note_shown(self.name, page, content)
+        if snapshot and content is not None and self.pages.counted < MAX_PAGES_OF_SITE:
+            links = links_of(snapshot)
+            # A URL that is redirected shows the page as well.
+            for url in (page.url, *page.requested):
+                if parts := split(url):
+                    self._learn_url(url, page, SeenPage(parts, snapshot, content))
+            self.pages.note_links(map(self.rules.key, links))
+            self.pages.renew_some_keys()
+        return contradictions + self.rules.take_stopped(self.name)
 
-        Args:
-            reduced: the URL, by the same changes.
-            number: of the page.
-            also: changes that are made in any case.
+    def _learn_url(self, url: str, page: FetchedPage, seen: SeenPage) -> None:
+        """Learn that a URL shows a page."""
+        number = self.pages.add_page(url, seen.content, seen.snapshot, page.is_new)
+        if page.has_changed:
+            self._changed_pages.add(number)
+        self.refetches.note_page(number)
+        if not page.is_from_elsewhere:
+            is_only_content = self.pages.has_one_content(seen.parts.segments, seen.content)
+            copies = self.pages.copies(number)
+            self.pages.note_kind(seen.parts, is_new=not copies)
+            beside = pages_beside(self.pages, seen, number, copies)
+            self._compare(seen, beside, is_only_content)
+        self.pages.add_key(number)
+
+    def _compare(self, page: SeenPage, beside: PagesBeside, is_only_content: bool) -> None:
+        """Judge a page and each earlier one beside it, and count what that says of the changes.
+
+        What one pair teaches already holds for the next one.
         """
-        page = self.rules.reduce(self.pages.parts(number), also)
-        if page.parts != reduced.parts:
-            return []  # the page was found by a rule that does not hold any more
-        differing = sorted({*reduced.steps} ^ {*page.steps})
-        return [*{step.change: step for step in differing}.values()]
+        counted = set[UrlChange]()
+        number_same = 0
+        other_pairs: list[ComparedPage] = []
+        for earlier, changes in beside:
+            nodes = self.rules.reduce(page.parts, changes).parts.nodes
+            pair = ComparedPage(earlier, page, changes, nodes)
+            likeness = self._likeness(pair)
+            if likeness is Likeness.SAME and number_same < _MAX_COUNTED_SAME:
+                number_same += 1
+                counted |= self._evidence.count_same(pair, counted, is_only_content=is_only_content)
+            elif likeness is Likeness.OTHER or (
+                likeness is Likeness.DOUBTFUL and self._counts_as_other(pair)
+            ):
+                other_pairs.append(pair)
+        for pair in other_pairs:
+            self._evidence.count_other(pair, counted)
+
+    def _likeness(self, pair: ComparedPage) -> Likeness:
+        """Judge a pair by what is seen of it now, and by where its pages lead to."""
+        earlier = self.pages.snapshot(pair.number) or self.pages.contents[pair.number]
+        likeness = judge(pair.page, earlier, self._volatile)
+        if likeness is Likeness.SAME and new_links(self.pages, pair) > MAX_NEW_LINKS:
+            return Likeness.NEW_LINKS
+        return likeness
+
+    def _counts_as_other(self, pair: ComparedPage) -> bool:
+        """Whether a doubtful pair counts as two pages at once.
+
+        It does not while a page is fetched again that may tell what changes with each fetch, nor if
+        what the earlier page showed is forgotten.
+        """
+        url = self.pages.urls[pair.number]
+        if self.refetches.wait_for(url, pair) or self.refetches.waiting:
+            return False
+        return self.pages.snapshot(pair.number) is not None
 
     def check(self, page: FetchedPage, skip: Skip) -> bool:
         """Whether a page is another one than that which it was predicted to repeat.
@@ -106,11 +157,13 @@ class SiteUrls:
         """
         snapshot = take_snapshot(page)
         if skip.rules[0].startswith("trap "):
-            return self._traps.is_new(self._shown_key(page, snapshot))
+            return self.rules.memory.traps.is_new(
+                self.name, page, snapshot and self._volatile.content(snapshot)
+            )
         pair = snapshot and self._predicted_pair(page, snapshot, skip)
         if not pair:
             return False
-        likeness = self._comparison.likeness(pair)
+        likeness = self._likeness(pair)
         if likeness is Likeness.OTHER:
             if skip.explore:
                 self._evidence.count_wrong_skip(pair)
@@ -119,27 +172,11 @@ class SiteUrls:
             return False  # it may only speak against a rule
         if likeness is Likeness.SAME and skip.explore:
             self._evidence.count_same(pair)
-        self._postpone(pair, likeness, in_any_case=skip.explore)
+        elif likeness is Likeness.DOUBTFUL:
+            self.refetches.wait_for(self.pages.urls[pair.number], pair, skip.explore)
+        elif likeness is Likeness.NEW_LINKS and len(self._pairs_with_new_links) < _MAX_SETTLED:
+            self._pairs_with_new_links.append(pair)
         return False
-
-    def learn_from(self, page: FetchedPage) -> list[Contradiction]:
-        """Learn from a fetched page, which others may repeat from now on."""
-        snapshot = take_snapshot(page)
-        contradictions = self._traps.note_shown(
-            self.rules.site, self._shown_key(page, snapshot), page
-        )
-        if snapshot is not None:
-            self._learn(page, snapshot)
-        return contradictions + self.rules.take_stopped()
-
-    def _shown_key(self, page: FetchedPage, snapshot: PageSnapshot | None) -> int | None:
-        """Key of what a page shows on this site, for traps; None if nothing can be compared."""
-        shown: object = page.shows
-        if shown is None and snapshot is not None:
-            shown = self._comparison.volatile.content(snapshot)
-        elif shown is None and page.signature is not None:
-            shown = page.signature.text_hash, page.title
-        return None if shown is None else hash((self.rules.site, shown))
 
     def _predicted_pair(
         self, page: FetchedPage, snapshot: PageSnapshot, skip: Skip
@@ -155,146 +192,38 @@ class SiteUrls:
         number = self.pages.find(self.rules.reduce(parts).key)
         if number is None or self.pages.urls[number] != skip.page:
             return None
-        return self._comparison.pair(number, parts, snapshot, changes)
-
-    def _postpone(self, pair: ComparedPage, likeness: Likeness, in_any_case: bool) -> None:
-        """Let a pair wait if nobody can tell yet whether its pages are the same."""
-        if likeness is Likeness.DOUBTFUL:
-            self.refetches.wait_for(self.pages.urls[pair.number], pair, in_any_case)
-        elif likeness is Likeness.NEW_LINKS and len(self._pairs_with_new_links) < _MAX_SETTLED:
-            self._pairs_with_new_links.append(pair)
-
-    def _learn(self, page: FetchedPage, snapshot: PageSnapshot) -> None:
-        """Learn from a page that can be compared."""
-        if self.pages.counted >= MAX_PAGES_OF_SITE:
-            return
-        # A URL that is redirected shows the page as well.
-        for url in (page.url, *page.requested):
-            if parts := split(url):
-                self._note_url(url, parts, page, snapshot)
-        self.pages.note_links([self._comparison.link_key(link) for link in links_of(snapshot)])
-        self.pages.renew_some_keys()
-
-    def _note_url(self, url: str, parts: Parts, page: FetchedPage, snapshot: PageSnapshot) -> None:
-        """Learn that a URL shows a page."""
-        number = self.pages.add_page(url, self._comparison.volatile.content(snapshot), snapshot)
-        if page.has_changed:
-            self._changed_pages.add(number)
-        self.pages.new.append(page.is_new)
-        self.refetches.note_page(number)
-        if not page.is_from_elsewhere:
-            self._compare(number, parts, snapshot)
-        self.pages.add_key(number)
-
-    def _compare(self, number: int, parts: Parts, snapshot: PageSnapshot) -> None:
-        """Compare a page with earlier ones whose URLs differ little from its own, and count it."""
-        content = self.pages.contents[number]
-        is_only_content = self.pages.has_one_content(parts.segments, content)
-        copies = self.pages.copies(number)
-        self._comparison.note_kind(parts, is_new=not copies)
-        counted = set[UrlChange]()
-        number_same = 0
-        other_pairs: list[ComparedPage] = []
-        for earlier, changes in self._similar(number, parts, copies)[:_MAX_COMPARED]:
-            pair = self._comparison.pair(earlier, parts, snapshot, changes)
-            likeness = self._comparison.likeness(pair)
-            if likeness is Likeness.SAME and number_same < _MAX_COUNTED_SAME:
-                number_same += 1
-                counted |= self._evidence.count_same(pair, counted, is_only_content=is_only_content)
-            elif likeness is Likeness.OTHER or (
-                likeness is Likeness.DOUBTFUL and self._counts_as_other(pair)
-            ):
-                other_pairs.append(pair)
-        for pair in other_pairs:
-            self._evidence.count_other(pair, counted)
-
-    def _similar(
-        self, number: int, parts: Parts, copies: tuple[int, ...]
-    ) -> list[tuple[int, tuple[UrlChange, ...]]]:
-        """Find earlier pages, and the changes between their URLs and that of a page: fewest first.
-
-        Args:
-            number: of the page.
-            parts: of its URL.
-            copies: the first and the last earlier page with the same content.
-        """
-        candidates = (*self._neighbours(number, parts), *((copy, ()) for copy in copies))
-        similar = {
-            (earlier, changes or differences(self.pages.parts(earlier), parts)): None
-            for earlier, changes in candidates
-        }
-        return sorted(filter(itemgetter(1), similar), key=lambda pair: len(pair[1]))
-
-    def _neighbours(self, number: int, parts: Parts) -> Iterator[tuple[int, tuple[UrlChange, ...]]]:
-        """Yield earlier pages whose URLs become equal to that of a page by one more change.
-
-        Of all pages that the same change makes equal, these are the first and the last. The rules
-        that act are applied in any case. A URL without its query leads to pages with other
-        parameters, of which `differences` finds the changes.
-
-        Args:
-            number: of the page, which is the last one from now on.
-            parts: of its URL.
-
-        Yields:
-            An earlier page, and all changes between both URLs; none if they are not known yet.
-        """
-        reduced = self.rules.reduce(parts).parts
-        changes_by_key: dict[int, list[UrlChange | None]] = {}
-        for form in (reduced, reduced._replace(query=())):
-            changes_by_key[hash(form)] = [None]
-        # Which segments may be exchanged or dropped, no URL tells by itself: other pairs have.
-        by_others = [
-            change for change in self.rules.trees if change.kind in (EXCHANGE_SEGMENT, DROP_SEGMENT)
-        ]
-        for change, changed in changes_of(reduced, by_others).items():
-            changes_by_key.setdefault(self.rules.reduce(changed).key, []).append(change)
-        for key, changes in changes_by_key.items():
-            earlier_pages = self.pages.first_and_last(key, number)
-            for one_more in changes:
-                if one_more is None:
-                    yield from ((earlier, ()) for earlier in earlier_pages)
-                elif one_more.kind != ONE_PAGE or self.pages.has_one_content(
-                    (one_more.what, one_more.other), self.pages.contents[number]
-                ):
-                    own = self.rules.reduce(parts, (one_more,))
-                    for earlier in earlier_pages:
-                        steps = self._steps_between(own, earlier, (one_more,))
-                        yield earlier, tuple(step.change for step in steps)
-
-    def _counts_as_other(self, pair: ComparedPage) -> bool:
-        """Whether a doubtful pair counts as two pages at once.
-
-        It does not while a page is fetched again that may tell what changes with each fetch, nor if
-        what the earlier page showed is forgotten.
-        """
-        url = self.pages.urls[pair.number]
-        is_told_later = self.refetches.wait_for(url, pair) or bool(self.refetches.waiting)
-        return not is_told_later and self.pages.snapshot(pair.number) is not None
+        seen = SeenPage(parts, snapshot, self._volatile.content(snapshot))
+        return ComparedPage(number, seen, changes, self.rules.reduce(parts, changes).parts.nodes)
 
     def note_refetch(self, url: str, page: FetchedPage | None) -> list[Contradiction]:
         """Learn from a page that was fetched again; None if it could not be."""
-        pairs = self.refetches.take_pairs(url)
+        pairs = self.refetches.waiting.pop(url, [])
         if not pairs:
             return []
         number = pairs[0].number
-        before, after = self.pages.snapshot(number), page and take_snapshot(page)
-        if before and after and self._comparison.volatile.learn(before, after):
+        before = self.pages.snapshot(number)
+        after = page and take_snapshot(page)
+        if before and after and self._volatile.learn(before, after):
             self.refetches.note_success()
         if after:
             self.pages.keep_snapshot(number, after)
-        for pair in pairs:
-            likeness = self._comparison.likeness(pair)
+        for pair in map(self._seen_now, pairs):
+            likeness = self._likeness(pair)
             if likeness is Likeness.SAME:
                 self._evidence.count_same(pair)
             elif likeness is not Likeness.NEW_LINKS:
                 self._evidence.count_other(pair)
-        return self.rules.take_stopped()
+        return self.rules.take_stopped(self.name)
 
     def settle(self) -> list[Contradiction]:
         """Decide the pairs with new links, now that all is fetched."""
         pairs, self._pairs_with_new_links = self._pairs_with_new_links, []
-        for pair in pairs:
-            if self._comparison.new_links(pair, is_settled=True) >= _LOST_LINKS:
+        for pair in map(self._seen_now, pairs):
+            if new_links(self.pages, pair, is_settled=True) >= _LOST_LINKS:
                 self._evidence.count_wrong_skip(pair)
-        return self.rules.take_stopped()
+        return self.rules.take_stopped(self.name)
+
+    def _seen_now(self, pair: ComparedPage) -> ComparedPage:
+        """See a pair again that has waited: what changes with each fetch may be known since."""
+        content = self._volatile.content(pair.page.snapshot)
+        return pair._replace(page=pair.page._replace(content=content))

@@ -13,7 +13,6 @@ import re
 import zlib
 from array import array
 from collections import Counter
-from enum import Enum
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -22,26 +21,17 @@ if TYPE_CHECKING:
 
     from shingling.fetching.learning.pages import FetchedPage
 
+MIN_KEPT = 0.3
+"""Share of sentences that two pages have in common, so that they may be one."""
+
 _MIN_WORDS = 8  # of a page: with fewer, it is no evidence, but empty or an error
 _MAX_LINKS_KEPT = 40  # of a page, which are compared
 _MAX_SENTENCES = 512  # of a page: longer ones are the same only if all words are
 _MAX_VOLATILE = 512  # kinds of sentences of a site that change with each fetch
-_MIN_KEPT = 0.3  # share of sentences that two pages have in common, so that they may be one
 _LONG_LINE = 200  # characters
 _SENTENCE = re.compile(r"(?<=[.!?…。！？])\s+")
 _DIGIT = re.compile(r"\d")
 _BYTES_OF_SNAPSHOT = 400  # besides its sentences and links
-
-
-class Likeness(Enum):
-    """How two pages are alike."""
-
-    SAME = "same"
-    OTHER = "other"
-    DOUBTFUL = "doubtful"
-    """Most is the same: what differs may change with each fetch, which a second one would tell."""
-    NEW_LINKS = "new links"
-    """All is the same, but its links lead to pages that are not known yet."""
 
 
 class PageSnapshot(NamedTuple):
@@ -102,38 +92,26 @@ class VolatileSentences:
 
     def learn(self, before: PageSnapshot, after: PageSnapshot) -> bool:
         """Learn from one URL that was fetched twice; whether that has shown something new."""
-        kept, changed = _changed(before, after)
-        if kept < _MIN_KEPT:
+        kept, changed = changed_sentences(before, after)
+        if kept < MIN_KEPT:
             return False  # it shows another page now
-        new = [sentence for sentence in changed if not self._has(sentence)]
+        new = [sentence for sentence in changed if not self.has(sentence)]
         for _, first, last in new:
             self.kinds |= {first: None, last: None}
         while len(self.kinds) > _MAX_VOLATILE:
             del self.kinds[next(iter(self.kinds))]
         return bool(new)
 
-    def compare(self, a: PageSnapshot, b: PageSnapshot) -> Likeness:
-        """Likeness of two pages."""
-        # The page that one says more than is not known, but it is none whose item stands for the
-        # same page. An earlier crawl may have met both the other way round.
-        if (a.says_more or b.says_more) and a.shows != b.shows:
-            return Likeness.OTHER
-        if a.content == b.content:
-            return Likeness.SAME
-        kept, changed = _changed(a, b)
-        if kept < _MIN_KEPT:
-            return Likeness.OTHER
-        return Likeness.SAME if all(map(self._has, changed)) else Likeness.DOUBTFUL
-
     def content(self, snapshot: PageSnapshot) -> int:
         """64-bit hash of what stays of a page, in any order."""
         if not self.kinds or not snapshot.sentences:
             return snapshot.content
         return hash(
-            frozenset(sentence[0] for sentence in _read(snapshot) if not self._has(sentence))
+            frozenset(sentence[0] for sentence in _read(snapshot) if not self.has(sentence))
         )
 
-    def _has(self, sentence: tuple[int, int, int]) -> bool:
+    def has(self, sentence: tuple[int, int, int]) -> bool:
+        """Whether a sentence is of such a kind, by its hash and its two kinds."""
         return sentence[1] in self.kinds or sentence[2] in self.kinds
 
 
@@ -166,11 +144,14 @@ def _read(snapshot: PageSnapshot) -> Iterator[tuple[int, int, int]]:
     return zip(values[::3], values[1::3], values[2::3], strict=True)
 
 
-def _changed(a: PageSnapshot, b: PageSnapshot) -> tuple[float, Collection[tuple[int, int, int]]]:
+def changed_sentences(
+    a: PageSnapshot, b: PageSnapshot
+) -> tuple[float, Collection[tuple[int, int, int]]]:
     """Share of sentences that two pages have in common, and those that only one of them has."""
     if not a.sentences or not b.sentences:
         return 0.0, ()
-    first, second = Counter(_read(a)), Counter(_read(b))
+    first = Counter(_read(a))
+    second = Counter(_read(b))
     changed = (first - second) + (second - first)
     most = max(first.total(), second.total())
     return (first & second).total() / most, changed

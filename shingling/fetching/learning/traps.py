@@ -78,21 +78,23 @@ class Traps:
         explore = trap.decided & (trap.decided - 1) == 0  # the 1st, 2nd, 4th, 8th ...
         return Skip((trap.name,), found_on, trap.risk, explore)
 
-    def is_new(self, shown: int | None) -> bool:
-        """Whether no page has shown this before; None is something that cannot be compared."""
+    def is_new(self, site: str, page: FetchedPage, content: int | None) -> bool:
+        """Whether no page of its site has shown what a page shows, or it cannot be compared."""
+        shown = _shown_key(site, page, content)
         return shown is None or self._traps.get(shown) is None
 
-    def note_shown(self, site: str, shown: int | None, page: FetchedPage) -> list[Contradiction]:
+    def note_shown(self, site: str, page: FetchedPage, content: int | None) -> list[Contradiction]:
         """Learn from a fetched page.
 
         Args:
             site: of the page.
-            shown: key of what it shows on its site.
             page: what was fetched.
+            content: of its snapshot, if it has one.
 
         Returns:
             Traps that are none, or of which a request is to be made.
         """
+        shown = _shown_key(site, page, content)
         traps = self._traps_of((*page.requested, page.url)[0], page.found_on)
         if shown is not None:
             own = self._traps.get(shown)
@@ -125,3 +127,11 @@ class Traps:
         before = self._links.get(hash(url))
         self._links.put(hash(url), _LINKED)
         return self._traps.get(before or 0)
+
+
+def _shown_key(site: str, page: FetchedPage, content: int | None) -> int | None:
+    """Key of what a page shows on its site; None if nothing can be compared."""
+    shown: object = content if page.shows is None else page.shows
+    if shown is None and page.signature is not None:
+        shown = page.signature.text_hash, page.title
+    return None if shown is None else hash((site, shown))

@@ -20,9 +20,8 @@ from shingling.fetching.learning.evidence import (
     MAX_NODES,
     Tree,
     loss,
-    path_nodes,
 )
-from shingling.fetching.learning.parts import Parts, split
+from shingling.fetching.learning.parts import Parts, path_nodes, split
 from shingling.fetching.learning.recent import Table
 
 _WORDS = st.text("abAB01.-_%", min_size=1, max_size=5)
