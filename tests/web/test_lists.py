@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from benchmarks.web.stores import fill
-from shingling import Page, Store
+from shingling import Page, Rules, Store
 from shingling.errors import StoreError
 from shingling.fetching.learning import RuleCounts
 from shingling.fetching.stored_rules import save
@@ -199,9 +199,9 @@ def stored(name: str, number: int, day: int, changed: int = 0) -> Page:
 
 
 def test_pages_are_counted_by_day_resemblance_and_site(file: Path, store: Store) -> None:
-    run = store.start_run("news")
-    store.check([stored("a", 0, 0), stored("b", 0, 0), stored("a", 1, 2, 4)], run=run)
-    store.check([stored("a", 2, 2), stored("c", 0, 3)], run=run)
+    run, rules = store.start_run("news"), Rules(own_text="ignore")  # numbers are in all words
+    store.check([stored("a", 0, 0), stored("b", 0, 0), stored("a", 1, 2, 4)], run=run, rules=rules)
+    store.check([stored("a", 2, 2), stored("c", 0, 3)], run=run, rules=rules)
     run.counts.update(skipped_short=2, skipped_not_html=5)
     store.finish_run(run, "finished")
     found = look(file)
