@@ -303,7 +303,7 @@ class Verdict:
     page_id: int | None = None
     reason: Reason | None = None
     previous: float | None = None
-    change: LastChange | None = None
+    change: LastChange | None = field(default=None, compare=False)
     distance: int | None = None
     contains: str | None = None
     compared_with: str | None = None

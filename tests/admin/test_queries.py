@@ -128,6 +128,8 @@ def test_a_found_page_shows_all_that_is_known_of_it(store: Store) -> None:
         "containment": round(containment(A, NEAR), 4),
         "fields": None,
         "own_text": None,
+        "change": None,
+        "compared_title": None,
         "first_seen": "1970-01-01T00:01:00+00:00",
         "last_seen": "1970-01-01T00:01:00+00:00",
         "run": run.id,

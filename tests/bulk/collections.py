@@ -25,6 +25,9 @@ class Result(NamedTuple):
     removed: Removed
 
 
+_LETTERS = str.maketrans("0123456789", "abcdefghij")
+
+
 def families(
     seed: int, rows: int, texts: Sequence[str], words: int = 60, max_replaced: int | None = None
 ) -> list[dict[str, str]]:
@@ -35,7 +38,7 @@ def families(
         parts = rnd.choice(texts).split()[:words]
         most = len(parts) // 4 if max_replaced is None else max_replaced
         for _ in range(rnd.choice((0, 0, rnd.randint(0, most)))):
-            parts[rnd.randrange(len(parts))] = f"w{rnd.randrange(10**9)}"
+            parts[rnd.randrange(len(parts))] = _word("w", rnd)
         if rnd.random() < 0.1:
             parts = parts[: rnd.randint(3, 24)]
         made.append({"id": f"row {number}", "text": " ".join(parts)})
@@ -45,7 +48,12 @@ def families(
 def random_texts(seed: int, number: int, words: int = 60) -> list[str]:
     """Make texts that have nothing in common."""
     rnd = random.Random(seed)
-    return [" ".join(f"t{rnd.randrange(10**9)}" for _ in range(words)) for _ in range(number)]
+    return [" ".join(_word("t", rnd) for _ in range(words)) for _ in range(number)]
+
+
+def _word(first: str, rnd: random.Random) -> str:
+    """Make a word without digits: a number says something of its own."""
+    return f"{first}{rnd.randrange(10**9)}".translate(_LETTERS)
 
 
 def write_lines(file: Path, rows: Iterable[Any]) -> Path:

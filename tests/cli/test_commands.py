@@ -94,9 +94,9 @@ def test_the_last_crawl_is_one_that_has_finished_and_no_import(dedup: Any, url: 
             store.check([Page("https://b.example/4", article(2))], run=run)
             store.finish_run(run, outcome)
     lines = dedup(*listed).out.splitlines()
-    assert [json.loads(line)["url"] for line in lines] == [
+    assert {json.loads(line)["url"] for line in lines} == {
         "https://b.example/3", "https://www.b.example/2", "https://a.example/1",
-    ]  # fmt: skip
+    }  # fmt: skip
     assert dedup("list", "--run", "2", "--change", "went", "--jsonl").out.splitlines() == lines
     assert "takes a whole number" in dedup("list", "--run", "lats").err
 

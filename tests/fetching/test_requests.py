@@ -136,7 +136,6 @@ def test_what_is_before_a_backslash_is_a_host_or_the_name_of_a_user_who_has_no_s
 @pytest.mark.parametrize(
     "url",
     [
-        "https://victim.example./",
         "https://victim.example:8080/",
         "https://victim.example:80/",
         "https://victim.example@evil.example/",

@@ -18,11 +18,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SIZE = 5  # words in a shingle of the default scheme
+_LETTERS = str.maketrans("0123456789", "abcdefghij")
 
 
 def words(seed: int | str, count: int = 100) -> list[str]:
-    """Return distinct random words."""
-    return [f"w{number}" for number in random.Random(seed).sample(range(10**7), count)]
+    """Return distinct random words, without digits: a number says something of its own."""
+    numbers = random.Random(seed).sample(range(10**7), count)
+    return [f"w{number}".translate(_LETTERS) for number in numbers]
 
 
 def ending(base: Sequence[str], seed: int | str, count: int) -> list[str]:

@@ -352,7 +352,7 @@ def test_a_method_is_only_a_row_of_the_table(file: Path, monkeypatch: pytest.Mon
     with Store.open(url_of(file), method=method.name) as store:
         store.check([Page("https://a.example/", base)])
         for changed in range(1, 30):
-            other = text(ending(LONG, "other", changed))
+            other = text(ending(LONG, "more", changed))
             equal = equal_supershingles(sign(base).minima, sign(other).minima)
             [verdict] = store.check([Page("https://a.example/other", other)], dry_run=True)
             assert (verdict.status == "near") == (equal >= 3), changed
