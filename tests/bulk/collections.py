@@ -25,7 +25,7 @@ class Result(NamedTuple):
     removed: Removed
 
 
-_LETTERS = str.maketrans("0123456789", "abcdefghij")
+_LETTERS = str.maketrans("0123456789", "bcdfghjklm")
 
 
 def families(
