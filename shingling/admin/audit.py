@@ -14,6 +14,7 @@ from shingling.store.known import read_texts
 from shingling.store.queries import stored_pages
 from shingling.store.schema.tables import select_in
 from shingling.store.templates import SiteCache, Templates
+from shingling.store.urls import server_of
 from shingling.text import has_same_headline, headline_keys, title_parts
 
 if TYPE_CHECKING:
@@ -110,7 +111,8 @@ def _drops(
     templates = Templates(connection, cache)
     numbers = {}
     for page_id, kept in read_texts(connection, near).items():
-        compared = templates.site(known[page_id].site).split(kept).compared
+        server = server_of(known[page_id].site, known[page_id].url)
+        compared = templates.site(server).split(kept).compared
         numbers[page_id] = _numbers(session.scheme.canonical.words(compared))
     drops = []
     for page_id, head_id in pairs:

@@ -80,13 +80,17 @@ class Chosen(NamedTuple):
                 queries.append(select(table.c.site).where(of_site).distinct())
         with session.reading() as connection:
             sites = {site for query in queries for site in connection.scalars(query)}
-            # Rules on URLs tell the ports of a host apart, and `m.example.com` has those of
-            # `example.com`; pages do neither.
-            with_rules = connection.scalars(select(url_rules.c.site).distinct())
+            # What is learned tells the ports of a host apart, and rules on URLs have those of
+            # `m.example.com` under `example.com`; pages do neither.
+            learned = (
+                site
+                for table in _LEARNED
+                for site in connection.scalars(select(table.c.site).distinct())
+            )
             labels = "www", *HOST_LABELS
             sites |= {
                 site
-                for site in with_rules
+                for site in learned
                 if any(site_of(f"http://{label}.{site}") in sites for label in labels)
             }
         return sorted(filter(None, sites))

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 from sqlalchemy import func, select, text
 
 from shingling.store.queries import stored_pages
-from shingling.store.schema.tables import fetch_rows, pages
+from shingling.store.schema.tables import fetch_rows, pages, site_blocks
 from shingling.store.templates import SiteCache, Templates
-from shingling.store.urls import pasted_site
+from shingling.store.urls import pasted_site, site_of
 from shingling.store.verdicts import CHANGES, previous_run
 from shingling.text import PreparedText, without_marks
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from shingling.store.model import StoredPage
+    from shingling.store.moving import LineCounts
 
 STATUSES = ("new", "exact", "near", "skipped")
 """As what pages stand; any other status that is asked for is a verdict."""
@@ -169,7 +170,11 @@ def list_pages(
 
 def moving_lines_of(connection: Connection, site: str) -> list[dict[str, Any]]:
     """Find the lines of a site that are known to move; otherwise as `Store.moving_lines`."""
-    counts = Templates(connection, SiteCache()).site(site).lines
+    templates = Templates(connection, SiteCache())
+    counts: dict[int, LineCounts] = {}
+    for (server,) in connection.execute(select(site_blocks.c.site).distinct()):
+        if site_of(f"http://{server}") == site:
+            counts |= templates.site(server).lines
     lines = {
         key: "" for key in sorted(counts, key=lambda key: -counts[key].moved) if counts[key].moves
     }

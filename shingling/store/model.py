@@ -131,6 +131,8 @@ class SplitText:
         is_template: which of its blocks are template, bool[n]; None: none of them.
         counts: whether the numbers in lines of a block, given by its key, count although it is
             template; None: no block is.
+        is_common: whether so many pages show a block of the template, given by its key, that it
+            says nothing of one, in a passage of so many characters; None: each is.
     """
 
     def __init__(
@@ -138,9 +140,11 @@ class SplitText:
         text: str | PreparedText,
         is_template: Flags | None = None,
         counts: Callable[[int, Sequence[str]], bool] | None = None,
+        is_common: Callable[[int, int], bool] | None = None,
     ) -> None:
         self._text = PreparedText.of(text)
         self._counts = counts or (lambda *_: False)
+        self._is_common = is_common or (lambda *_: True)
         self._gone = None if is_template is None or not is_template.any() else is_template
 
     @property
@@ -154,6 +158,44 @@ class SplitText:
         if self._gone is None:
             return self._text.lines
         return [*compress(self._text.lines, (~self._gone).tolist())]
+
+    def lines_beside(self, other: SplitText) -> list[str]:
+        """Lines that are compared with another text of the site.
+
+        These are `lines`, and those of the template that the other text lacks, unless it has as
+        many others in their place, or they are common on the site.
+        """
+        passages = self._template_lacking_in(other)
+        if self._gone is None or not passages:
+            return self.lines
+        is_compared, others = ~self._gone, other._template_lacking_in(self)
+        for place, passage in passages.items():
+            characters, replaced = (
+                int(text._text.characters[lines].sum())
+                for text, lines in ((self, passage), (other, others.get(place, [])))
+            )
+            if len(passage) > len(others.get(place, [])) or characters > 2 * replaced:
+                for at in passage:
+                    key = int(self._text.keys[at])
+                    is_compared[at] = not self._is_common(key, characters)
+        return [*compress(self._text.lines, is_compared.tolist())]
+
+    def _template_lacking_in(self, other: SplitText) -> dict[int, list[int]]:
+        """Numbers of the lines of template that another text lacks, in passages.
+
+        A passage is known by the key of the last line before it that both texts compare.
+        """
+        passages: dict[int, list[int]] = {}
+        is_lacking = ~np.isin(self._text.keys, other._text.keys)
+        if self._gone is None or not (self._gone & is_lacking).any():
+            return passages
+        place = 0
+        for at, key in enumerate(self._text.keys.tolist()):
+            if self._gone[at] and is_lacking[at]:
+                passages.setdefault(place, []).append(at)
+            elif not (self._gone[at] or is_lacking[at]):
+                place = key
+        return passages
 
     @cached_property
     def whole(self) -> str:

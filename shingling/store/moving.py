@@ -17,7 +17,7 @@ from shingling.text import CURRENCY
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-MAX_LINES = 4096  # of a site, of which counts are kept
+MAX_LINES = 8192  # of a site, of which counts are kept
 
 _FEWEST_MOVED, _FEWEST_MOVED_AGAIN = 4, 8
 _TIMES_STOOD = 4  # as often as it stood, a line must have moved
@@ -51,6 +51,10 @@ class LineCounts(NamedTuple):
     moved: int = 0
     last_crawl: int = 0
     crawl_before: int = 0
+
+    def stood_once_more(self) -> LineCounts:
+        """Count once more that a line stood that never moves."""
+        return LineCounts(min(self.stood + 1, _MAX_COUNT))
 
     def plus(self, other: LineCounts) -> LineCounts:
         """Add what was counted elsewhere, in any order."""

@@ -28,7 +28,7 @@ from shingling.store.schema.rows import key_of, row_from
 from shingling.store.schema.tables import pages
 from shingling.store.session import Session
 from shingling.store.templates import SiteCache, Templates
-from shingling.store.urls import pasted_site, pasted_urls
+from shingling.store.urls import pasted_site, pasted_urls, server_of
 from shingling.text import without_marks
 
 if TYPE_CHECKING:
@@ -330,7 +330,7 @@ class Store:
         if texts:
             text, beside = texts[0], texts[-1]
             passage = other_number(text.counted_numbers, beside.numbered) or own_passage(
-                text.lines, beside.lines, 0, strict=True
+                text.lines_beside(beside), beside.lines, 0, strict=True
             )
         return replace(page, own_text=passage and passage[:2])
 
@@ -397,7 +397,9 @@ class Store:
             text = read_text(connection, page.id)
             if text is None:
                 return None
-            return Templates(connection, SiteCache()).site(page.site).split(text)
+            return (
+                Templates(connection, SiteCache()).site(server_of(page.site, page.url)).split(text)
+            )
 
     def signature(self, page: StoredPage | str) -> Signature:
         """Read the signature of a stored page.

@@ -56,6 +56,15 @@ _PARAGRAPH_STEPS = (7, 0)  # after the first title: two more, and one
 _NAME_STEPS = (8, 9, 10)
 _FIRST_TITLES = (11, 12, 13, 14, 15)
 
+# What one page of a few says is its own, though some others quote it. A line's key with this bit
+# changed has the count of pages that show the line; 0 with it has that of all pages.
+_SHOWN = 1
+_FIRST_COUNTED, _NEXT_COUNTED = 64, 16  # pages of a site that are counted: these, then 1 of so many
+_MOST_SHOWN = 512  # lines of a page that are counted
+_COMMON = 5  # a line is common if one of so many pages shows it,
+_FEWEST_COUNTED = 20  # once as many pages are counted
+_FEWEST_PARAGRAPHS = 4  # pages that show a passage as long as a paragraph
+
 _SORTED_AS_LARGE = 8  # sorted blocks that take as much memory as one that was looked up
 _MAX_LOOKED_UP = 512  # blocks of a site, from one transaction to the next
 _MAX_BLOCKS_HELD = 4_000_000  # of all sites: 48 MB
@@ -185,6 +194,31 @@ class Site:
             else:
                 self.learn_chained(block, _PARAGRAPH_STEPS, title)
 
+    def count_page(self, text: PreparedText, title: int) -> None:
+        """Count a page with this title, and which lines it shows that were seen before."""
+        counted = self.lines.get(_SHOWN, LineCounts()).stood
+        if counted >= _FIRST_COUNTED and title % _NEXT_COUNTED:
+            return
+        blocks = dict.fromkeys(text.keys.tolist())
+        self.look_up(blocks)
+        shown = [block for block in blocks if self._looked_up[block] is not None]
+        for lines in (self.lines, self.fresh_lines):
+            for block in (0, *shown[:_MOST_SHOWN]):
+                key = block ^ _SHOWN
+                lines[key] = lines.get(key, LineCounts()).stood_once_more()
+
+    def is_common(self, block: int, characters: int) -> bool:
+        """Whether so many pages show a block of the template that it says nothing of one page.
+
+        Args:
+            block: its key.
+            characters: of the passage that it stands in.
+        """
+        pages, shown = (self.lines.get(key ^ _SHOWN, LineCounts()).stood for key in (0, block))
+        of_passage = _FEWEST_PARAGRAPHS if characters >= PARAGRAPH_CHARACTERS else 0
+        of_site = pages / _COMMON if pages >= _FEWEST_COUNTED else 0
+        return shown + 1 >= max(of_passage, of_site)  # the first page was counted before it
+
     def title(self, block: int) -> int | None:
         """Title that a block was seen under; None: it was not."""
         if block not in self._looked_up:
@@ -219,7 +253,7 @@ class Site:
         blocks = text.keys.tolist()
         self.look_up(blocks)
         is_template = [self._looked_up[block] == TEMPLATE for block in blocks]
-        return SplitText(text, np.array(is_template, np.bool_), self.counts_number)
+        return SplitText(text, np.array(is_template, np.bool_), self.counts_number, self.is_common)
 
 
 class SiteCache:
@@ -317,14 +351,17 @@ class Templates:
             main_text: of the page; None if it is not kept.
             shared: keys of the blocks of its copies, and of the page before it changed.
         """
-        site, key = self.site(row.site), title_key(row.title or "")
+        site, key = self.site(row.server), title_key(row.title or "")
         title, parts = (key >> 32) or 1, title_parts(row.title or "")
         # Looked up together, because one look-up takes as long as ten.
         asked = [key ^ _TITLE_STEPS[0], key ^ _TITLE_STEPS[-1], _FIRST_TITLES[0], _FIRST_TITLES[-1]]
         site.look_up([*asked, *(part ^ _PART_STEPS[0] for part in parts)])
         if main_text is not None:
             says_nothing = site.is_template(key ^ _TITLE_STEPS[-1])
-            site.learn_text(main_text, shared, _number(row, key) if says_nothing else title)
+            counted = _number(row, key) if says_nothing else title
+            if not copies:
+                site.count_page(main_text, counted)
+            site.learn_text(main_text, shared, counted)
         if all(title_key(other.title or "") == key for other in copies):
             for part in parts:
                 site.learn_chained(part, _PART_STEPS, title)
@@ -337,7 +374,7 @@ class Templates:
         """Learn that a page is like no other: a title of many such pages says nothing."""
         key = title_key(row.title or "")
         if key:
-            self.site(row.site).learn_chained(key, _TITLE_STEPS, _number(row, 0))
+            self.site(row.server).learn_chained(key, _TITLE_STEPS, _number(row, 0))
 
     def write(self) -> None:
         """Write what was learned."""

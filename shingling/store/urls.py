@@ -90,6 +90,15 @@ def site_of(url: str) -> str:
     return host_name(host).removeprefix("www.")[:_MAX_HOST_CHARS]
 
 
+_PORT = re.compile(r"[a-z][a-z0-9+.-]*+://[^/?#]*?(:\d{1,5})(?:[/?#]|$)")
+
+
+def server_of(site: str, url: str) -> str:
+    """Site with the port of a URL of it that is not the usual one: somebody else may answer."""
+    port = _PORT.match(url) if site and ":" in url[len("https:") :] else None
+    return f"{site}{port[1]}" if port and port[1] not in (":80", ":443") else site
+
+
 def pasted_site(text: str) -> str:
     """Site that a text names: a host, with or without `www.`, or any URL of it.
 

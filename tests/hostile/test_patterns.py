@@ -90,6 +90,7 @@ _USES: dict[str, Callable[[Any], Any]] = {
     "store.urls._TRACKING": lambda url: urls._TRACKING.sub("", url),
     "store.urls._SCHEME": lambda url: urls._SCHEME.sub("", url),
     "store.urls._CREDENTIALS": urls._CREDENTIALS.match,
+    "store.urls._PORT": urls._PORT.match,
     "store.urls._USUAL": urls._USUAL.match,
     "store.urls._PATH": urls._PATH.match,
     "store.urls._INDEX": urls._INDEX.fullmatch,

@@ -17,7 +17,7 @@ from shingling.store.model import fetched_at
 from shingling.store.schema.rows import Keyed, Row, extracted, url_key
 from shingling.store.schema.tables import LIVE
 from shingling.store.templates import Templates
-from shingling.store.urls import site_of
+from shingling.store.urls import server_of, site_of
 from shingling.text import title_key
 
 if TYPE_CHECKING:
@@ -154,8 +154,8 @@ class Batch:
         self.pages.load(ids)
         self.pages.load_referred()
         if self.templates is not None:
-            sites = {site_of(page.url) for page, _ in signed}
-            self.templates.read_sites(sites | {row.site for row in self.pages.rows.values()})
+            sites = {server_of(site_of(page.url), page.url) for page, _ in signed}
+            self.templates.read_sites(sites | {row.server for row in self.pages.rows.values()})
 
     def insert(self, page: Page, signature: Signature) -> Row:
         """Make a row of a page that has none."""

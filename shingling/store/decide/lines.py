@@ -50,7 +50,7 @@ def learn_lines(page: PageState, copies: Sequence[Row], batch: Batch) -> None:
         may_move = is_one_page and not row.differing_fields(other, batch.rules)
         _count(row, other, batch, templates, may_move=may_move)
         return
-    met = templates.met(row.site, run)
+    met = templates.met(row.server, run)
     before = row if page.is_unchanged else page.former
     if before is None or (before is row and not met.looks_at_next()):
         return
@@ -66,7 +66,7 @@ def _count(row: Row, other: Row, batch: Batch, templates: Templates, *, may_move
     text, before = batch.texts.split(row), batch.texts.split(other)
     if text is None or before is None or not np.array_equal(text.own_keys, before.own_keys):
         return
-    site, met = templates.site(row.site), templates.met(row.site, batch.run)
+    site, met = templates.site(row.server), templates.met(row.server, batch.run)
     crawl = 1 if batch.run is None else 1 + (batch.run.previous or 0)
     for key in text.numbered.keys() & before.numbered.keys():
         lines, others = text.numbered[key], before.numbered[key]
@@ -88,7 +88,7 @@ def _moving_lines(
     text, former_text = batch.texts.of(row), batch.texts.of(former)
     if text is None or former_text is None:
         return ()
-    site, met = templates.site(row.site), templates.met(row.site, batch.run)
+    site, met = templates.site(row.server), templates.met(row.server, batch.run)
     lines, former_lines = page.lines = _lines(text), _lines(former_text)
     new = {(line, True): lines[line] for line in lines if line not in former_lines}
     gone = {(line, False): former_lines[line] for line in former_lines if line not in lines}
@@ -114,7 +114,7 @@ def last_change(page: PageState, batch: Batch) -> LastChange | None:
     former_text = None if former is None else batch.texts.of(former)
     new, gone, shown = dict[int, _Block](), dict[int, _Block](), ("", "")
     if templates is not None and text is not None and former_text is not None:
-        site = templates.site(row.site)
+        site = templates.site(row.server)
         lines, former_lines = page.lines or (_lines(text), _lines(former_text))
         new, gone = (
             {

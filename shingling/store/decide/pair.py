@@ -53,7 +53,7 @@ class Pair:
             return None
         if keys[0] == keys[1]:
             return True
-        parts = self.texts.title_parts(self.row.site)
+        parts = self.texts.title_parts(self.row)
         return has_same_headline(*map(parts, titles))
 
     @property
@@ -76,7 +76,7 @@ class Pair:
         )
         if _is_in_folders(first, row) and _is_in_folders(second, other):
             return False
-        parts = self.texts.title_parts(row.site)
+        parts = self.texts.title_parts(row)
         are_translated = scripts(title) != scripts(other_title)
         return are_translated or has_same_headline(parts(title), parts(other_title))
 

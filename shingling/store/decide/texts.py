@@ -97,7 +97,7 @@ class Texts:
         main_text = self.of(row)
         if main_text is None or self.templates is None or not self.is_split:
             return None
-        site = self.templates.site(row.site)
+        site = self.templates.site(row.server)
         known = self._splits.get(row.id)
         if known is None or known[0] is not main_text or known[1] != site.number:
             known = self._splits[row.id] = main_text, site.number, site.split(main_text)
@@ -118,7 +118,7 @@ class Texts:
             return None
         if self.is_only_template(a, min_words):
             first, second = (SplitText(self.of(row) or "") for row in (a, b))
-        return first.lines, second.lines
+        return first.lines_beside(second), second.lines
 
     def is_only_template(self, row: Row, min_words: int) -> bool:
         """Whether too little is left of a page without its site's template."""
@@ -137,9 +137,11 @@ class Texts:
         main_text = self.of(row)
         return [] if main_text is None else main_text.keys.tolist()
 
-    def title_parts(self, site: str) -> Callable[[str], dict[int, int]]:
-        """Give what finds the parts of a title, without those that many titles of a site have."""
-        return title_parts if self.templates is None else self.templates.site(site).title_parts
+    def title_parts(self, row: Row) -> Callable[[str], dict[int, int]]:
+        """Give what finds the parts of a title, without those that many of its site have."""
+        return (
+            title_parts if self.templates is None else self.templates.site(row.server).title_parts
+        )
 
     def measure(self, a: Row, b: Row, *, whole: bool = False) -> Similarity:
         """Measure two pages on their texts, or estimate without them."""

@@ -15,7 +15,7 @@ from shingling.rules.own_fields import OwnFields, changed_since, differing
 from shingling.rules.reasons import Reason
 from shingling.sketch import FUNCTIONS
 from shingling.store.model import fetched_at
-from shingling.store.urls import safe_url, site_of
+from shingling.store.urls import safe_url, server_of, site_of
 from shingling.text import title_key
 
 if TYPE_CHECKING:
@@ -186,6 +186,11 @@ class Row:
     def keyed(self) -> Keyed:
         """What its keys are made of, if it is found."""
         return Keyed(self.scope, self.minima, self.simhash, self.status != "skipped")
+
+    @property
+    def server(self) -> str:
+        """Site whose template its text has: on each port of a host it is another one."""
+        return server_of(self.site, self.url)
 
     def is_member_of(self, original: Row) -> bool:
         """Whether the page is attached to this original."""

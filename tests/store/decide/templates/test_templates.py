@@ -34,7 +34,6 @@ from tests.store.decide.templates.pages import (
     statuses,
 )
 from tests.support.invariants import jaccard, verify
-from tests.support.pages import WORDS
 from tests.support.stores import both_databases, emptied, execute, rows_of, url_of
 
 if TYPE_CHECKING:
@@ -44,33 +43,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-PORT = "https://a.example:8080/"
-
 
 # What pages of one site have in common
-
-
-@pytest.mark.parametrize("shared", [0, 40, 120])
-def test_another_port_of_the_host_can_make_template_of_paragraphs_and_no_page_is_lost(
-    store: Store, shared: int
-) -> None:
-    """A port is no other site: who answers there may have pages compared less, and none dropped."""
-
-    def paragraph(name: str, count: int = 40) -> str:
-        return " ".join(random.Random(name).choices(WORDS, k=count))
-
-    def body(number: int, *more: str) -> str:
-        return "\n".join((*(paragraph(f"{number} {part}") for part in range(3)), *more))
-
-    copied = [
-        Page(f"{PORT}{title}/{at}", body(at, paragraph(f"{title}{at}", 60)), title=f"{title} {at}")
-        for title in ("alpha", "beta", "gamma", "delta", "epsilon", "zeta")
-        for at in range(6)
-    ]
-    store.check(copied)
-    own = paragraph("shared", shared)
-    pages = [Page(f"{A}{at}", body(at, own), title=f"Story {'abcdef'[at]}") for at in range(6)]
-    assert {verdict.status for verdict in store.check(pages)} <= {"new", "skipped"}
 
 
 def test_the_share_that_was_left_out_is_that_of_the_characters(store: Store) -> None:
