@@ -49,13 +49,22 @@ _FOLDABLE = (
 _REFERENCE = re.compile(r"&(?:(?:amp|#38|#x26);)*(#?[0-9a-z]{1,31});", re.ASCII | re.IGNORECASE)
 # Persian has a blank or a zero-width non-joiner between the parts of a word.
 _HALF_SPACE = re.compile("(?<=[\u0620-\u06ff])\u200c+")
+# What stands for an apostrophe: modifier letters, a saltillo, an acute accent, and one with its n.
+_APOSTROPHES = {**dict.fromkeys("\u02bb\u02bc\u02bd\ua78c\xb4", "'"), "\u0149": "'n"}
+# Hindi has a nasal before a consonant of its class, or the anusvara in its place.
+_NASAL = re.compile(
+    "(?:\u0919\u094d(?=[\u0915-\u0918])|\u091e\u094d(?=[\u091a-\u091d])"
+    "|\u0923\u094d(?=[\u091f-\u0922])|\u0928\u094d(?=[\u0924-\u0927])"
+    "|\u092e\u094d(?=[\u092a-\u092d]))"
+)
+_VIRAMA, _ANUSVARA = "\u094d", "\u0902"
 # What the Turkish capital becomes in lower case; other marks may come before the dot.
 _DOTTED_I = re.compile("i([^\\w\u0307]*)\u0307+")
 
 # Letters that are one to a reader, and not to Unicode: as in Lucene's ArabicNormalizer and
-# PersianNormalizer (alef maksura and Persian ya, Persian kaf, alef with wasla, teh marbuta and
-# forms of heh), and i without a dot, which is the I of Turkish.
-_FORMS = str.maketrans("ىیکٱةۀہۃı", "ييكاهههه" + "i")
+# PersianNormalizer (alef maksura and Persian ya, Persian kaf, alef with wasla or wavy hamza, teh
+# marbuta and forms of heh), and i without a dot, which is the I of Turkish.
+_FORMS = str.maketrans("ىیکٱٲٳةۀہۃı", "ييكاااهههه" + "i")
 # Greek and Arabic letters are one with and without accent, breathing, dialytika, hamza or madda.
 _LETTERS_OF_SEVERAL_FORMS = [(0x131, 0x131), (0x370, 0x3FF), (0x620, 0x6FF), (0x1F00, 0x1FFF)]
 
@@ -69,13 +78,15 @@ def resolved(text: str) -> str:
 
     Character references of HTML become their characters, however often they were escaped: texts
     come from pages, feeds and files that escaped them once too often. In Arabic script, a
-    zero-width non-joiner becomes a blank.
+    zero-width non-joiner becomes a blank; in Devanagari, a nasal the anusvara, where it may.
     """
     if "&" in text:
         text = _REFERENCE.sub(lambda reference: unescape(f"&{reference[1]};"), text)
     if "\u200c" in text:
         text = _HALF_SPACE.sub(" ", text)
-    return text
+    for char, apostrophe in _APOSTROPHES.items():
+        text = text.replace(char, apostrophe)
+    return _NASAL.sub(_ANUSVARA, text) if _VIRAMA in text else text
 
 
 def spelled_out(text: str) -> str:

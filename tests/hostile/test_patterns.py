@@ -121,6 +121,7 @@ _USES: dict[str, Callable[[Any], Any]] = {
     "text.markup._TAG_WITH_VALUES": markup.remove_markup,
     "text.folding._REFERENCE": folding.resolved,
     "text.folding._HALF_SPACE": folding.resolved,
+    "text.folding._NASAL": folding.resolved,
     "text.folding._DOTTED_I": lambda text: folding._DOTTED_I.sub(folding._without_dot, text),
     "text.titles._NUMBERING": titles._NUMBERING.match,
     "text.titles._SECTION": titles._SECTION.search,

@@ -30,6 +30,7 @@ _HAS_COMPILER = any(map(shutil.which, ("cc", "gcc", "clang", "cl")))
 # Code points that depend on those beside them, and of every class.
 _TELLING = "aé\u0301\u0345ßΣςİǅﬁ①½Å²가ᄀ\u1161\u11a8กา\u0e31漢か\u3099ガ\uff9e"
 _TELLING += "\u200b\u00ad\ufe0f\u034f .-\0\n"
+_TELLING += "'ʼŉ´न\u094dदंٲ"
 _TELLING += "iı\u0307ά\u0342أی\u0654\u064eـۀשׁ\u05c1١\u200c"
 _texts = st.text(
     st.one_of(

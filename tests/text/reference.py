@@ -14,7 +14,7 @@ _INVISIBLE = {
 }
 
 
-_ONE_LETTER = dict(zip("ىیکٱةۀہۂۃı", "ييكاهههههi", strict=True))
+_ONE_LETTER = dict(zip("ىیکٱٲٳةۀہۂۃı", "ييكاااهههههi", strict=True))
 
 
 def _letter(char: str) -> str:
@@ -48,6 +48,9 @@ def reference_fold(text: str) -> str:
         text,
     )
     text = re.sub("([\u0620-\u06ff])\u200c+", r"\1 ", text)
+    text = re.sub("[ʻʼʽꞌ´]", "'", text).replace("ŉ", "'n")
+    for nasal, first, last in ("ङकघ", "ञचझ", "णटढ", "नतध", "मपभ"):
+        text = re.sub(f"{nasal}\u094d(?=[{first}-{last}])", "\u0902", text)
     before = None
     while text != before:
         before = text
