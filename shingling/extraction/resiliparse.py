@@ -40,7 +40,7 @@ _ENOUGH_OF_TITLE = 0.5
 
 _LINK_TAG = re.compile(r"<(/?)a(?=[\s>])", re.IGNORECASE)
 _NEAR, _BETWEEN_LINKS = 4, "<|/·•»«,"  # characters behind a link that no text follows
-_MANY_IN_TEXT = 0.25  # of the links: types in declarations, say
+_MANY_IN_TEXT = 0.25  # of the links
 _LEAST_DECLARED, _LEAST_LISTED = 0.25, 0.5  # of the text with them
 
 
@@ -54,7 +54,6 @@ class ResiliparsePage(ParsedPage):
     def __init__(self, html: str) -> None:
         self._html = html
         self._link_texts: list[str] = []
-        self._links_in_text = 0
         try:
             self._tree = HTMLTree.parse(html)
         except HTMLParserException as error:  # it takes any markup, as long as there is memory
@@ -69,10 +68,7 @@ class ResiliparsePage(ParsedPage):
         """Extract the main text; None also if elements are nested too deeply to be measured."""
         if self._is_nested_deeply():
             return None
-        pieces = self._html.split("</a>")
-        self._link_texts = [*map(_last_text, pieces[:-1])]
-        behind = (piece[:_NEAR].lstrip()[:1] for piece in pieces[1:])
-        self._links_in_text = sum(first not in _BETWEEN_LINKS for first in behind)
+        self._link_texts = [*map(_last_text, self._html.split("</a>")[:-1])]
         return self._marked(self._taken()) or None
 
     def _taken(self) -> str:
@@ -168,10 +164,9 @@ class QuickPage(ResiliparsePage):
         large share of the page, they are what it says, and links are text there.
         """
         links, taken = sum(map(len, self._link_texts)), len(text)
-        many = _MANY_IN_TEXT * len(self._link_texts)
         if links > taken and _long_lines(text) < _LEAST_MISSED:
             parts, least = f"ul, {LINES}", _LEAST_LISTED
-        elif links > _LEAST_DECLARED * taken and self._links_in_text >= many:
+        elif links > _LEAST_DECLARED * taken and self._has_links_in_text():
             parts, least = LINES, _LEAST_DECLARED
         else:
             return None
@@ -180,6 +175,12 @@ class QuickPage(ResiliparsePage):
             return None
         whole = QuickPage(_LINK_TAG.sub(r"<\1span", self._html))._taken()
         return self._marked(whole) if listed >= least * characters(whole) else None
+
+    def _has_links_in_text(self) -> bool:
+        """Whether text follows many links: types in declarations, say."""
+        behind = (piece[:_NEAR].lstrip()[:1] for piece in self._html.split("</a>")[1:])
+        in_text = sum(first not in _BETWEEN_LINKS for first in behind)
+        return in_text >= _MANY_IN_TEXT * len(self._link_texts)
 
 
 def _last_text(html: str) -> str:
