@@ -16,7 +16,7 @@ from shingling.store.schema.rows import COLUMNS, PAGE_FIELDS
 from shingling.store.templates import are_entries, are_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from shingling.admin.checks import Check
 
@@ -24,6 +24,7 @@ FORMAT = 1
 """Version of the format."""
 
 _OTHER_NAMES = ("packs", "extractors", "rules", "created", "pages", "texts")  # of a header
+_PAGES_PER_STEP = 256  # of progress
 _MAX_SHOWN_CHARACTERS = 60  # of a value in a message
 
 
@@ -105,12 +106,19 @@ class Header:
         return Record("store", fields)
 
 
-def checked(records: Iterable[Record]) -> Iterator[Record]:
-    """Yield the records between the header and the end, each of them checked.
+def read_export(records: Iterator[Record]) -> tuple[Header, Iterator[Record]]:
+    """Check the records of an export, of which nothing is known: here, and nowhere else.
+
+    Returns:
+        What the first one says, and the others but for the end, each checked when it is read.
 
     Raises:
         RecordError: a record is wrong or not known, or the end is missing.
     """
+    return Header.from_record(next(records, Record("nothing", {}))), _checked(records)
+
+
+def _checked(records: Iterable[Record]) -> Iterator[Record]:
     number = 0
     has_ended = False
     for record in records:
@@ -131,6 +139,20 @@ def checked(records: Iterable[Record]) -> Iterator[Record]:
         yield record
     if not has_ended:
         raise RecordError(f"the end is missing: cut off after {number:,} pages")
+
+
+def watched(
+    records: Iterable[Record], phase: str, total: int, show: Callable[[str, int, float], None]
+) -> Iterator[Record]:
+    """Pass records on, and show how many of the pages among them are done."""
+    done = 0
+    show(phase, done, 0.0)
+    for record in records:
+        yield record
+        if record.kind == "page":
+            done += 1
+            if done % _PAGES_PER_STEP == 0 or done == total:
+                show(phase, done, done / total)
 
 
 def batches(records: Iterable[Record], size: int) -> Iterator[list[Record]]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from shingling import Page, Store, Verdict
-from shingling.admin.records import checked
+from shingling.admin.records import read_export
 from shingling.admin.transfer import export
 from shingling.errors import RecordError
 from shingling.store.model import LastChange
@@ -157,4 +157,4 @@ def test_it_is_shown_listed_and_exported(file: Path, monkeypatch: pytest.MonkeyP
     for wrong in ("1 1\nIn stock: 5\n", "x y\na\nb\nc", "1 1\n a\nb\n", 7, f"1 1\n{'a' * 200}\n\n"):
         fields = {**record.fields, "last_change": wrong}
         with pytest.raises(RecordError, match="last_change"):
-            [*checked([record._replace(fields=fields)])]
+            [*read_export(iter([records[0], record._replace(fields=fields)]))[1]]

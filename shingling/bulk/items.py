@@ -1,0 +1,117 @@
+"""The items of an old crawl as pages, read as a crawl reads them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from itemadapter import ItemAdapter
+
+from shingling.bulk.rows import string_or_none
+from shingling.bulk.signing import Signer
+from shingling.errors import ExtractionError
+from shingling.extraction.extractors import find_extractor
+from shingling.extraction.pages import Extraction, Fetched, PageExtractor, check_for_thread
+from shingling.json_values import number_or_time
+from shingling.plugin.items.documents import own_document
+from shingling.store.ids import BadRowError, id_of
+from shingling.store.model import FIRST_SECOND, LAST_SECOND, Page
+
+if TYPE_CHECKING:
+    from shingling.bulk.inputs.payloads import RawRow
+    from shingling.bulk.signed_rows import SignedPart
+    from shingling.plugin.settings import DedupSettings
+
+_FIELDS_SHOWN = 20  # of an item without a text
+
+
+@dataclass(frozen=True)
+class Feed:
+    """How items become pages.
+
+    Args:
+        settings: how items are read, and pages extracted and decided.
+        ids: fields by one of which an item without a URL is known.
+        time_field: that says when a page was fetched; None if none does.
+        spider: that crawled them, if it is the scope of a page; else "".
+    """
+
+    settings: DedupSettings
+    ids: tuple[str, ...]
+    time_field: str | None
+    spider: str
+
+
+@dataclass(frozen=True)
+class ItemSigner(Signer):
+    """Makes pages of items, in worker processes as a crawl does."""
+
+    feed: Feed
+
+    @cached_property
+    def _extractor(self) -> PageExtractor:
+        options = self.options
+        return PageExtractor(options.scheme, find_extractor(options.extractor), options.max_bytes)
+
+    def sign_row(self, row: RawRow, part: SignedPart) -> None:
+        """Read an item as a crawl would, and sign its main text.
+
+        Raises:
+            BadRowError: it is no page.
+        """
+        values = row.values
+        if isinstance(values, str):
+            raise BadRowError(values)
+        settings, ids = self.feed.settings, self.feed.ids
+        own = own_document(ItemAdapter(values), settings)
+        url = own.url or id_of(values, ids)
+        if url is None:
+            raise BadRowError(f"no {' or '.join((settings.url_field, *ids))}")
+        body = own.html if own.text is None else own.text
+        if body is None:
+            wanted = " nor ".join((*settings.text_fields, *settings.html_fields))
+            names = ", ".join([*values][:_FIELDS_SHOWN])
+            raise BadRowError(f"neither {wanted}; the fields are: {names}")
+        seconds = self._seconds(values)
+        made = self._extraction(Fetched(body, is_html=own.text is None, url=url))
+        page = Page(
+            url,
+            signature=made.signature,
+            title=own.title or made.title,
+            language=string_or_none(values.get("language")) or made.language,
+            scope=settings.scope_of(url, self.feed.spider),
+            fetched=seconds,
+            reason=made.reason,
+            prepared=made.prepared,
+        )
+        part.pages.append(page)
+
+    def _seconds(self, values: dict[str, Any]) -> float | None:
+        """Time of an item; None if it has none.
+
+        Raises:
+            BadRowError: what it has is no time.
+        """
+        name = self.feed.time_field
+        if name is None or (moment := values.get(name)) in (None, ""):
+            return None
+        seconds = seconds_of(moment)
+        if seconds is None:
+            raise BadRowError(f"{name} is no time in ISO 8601 or seconds since 1970")
+        return seconds
+
+    def _extraction(self, fetched: Fetched) -> Extraction:
+        try:
+            if not self.options.workers:
+                check_for_thread(fetched)
+        except ExtractionError as error:
+            return Extraction(reason=error.reason)
+        return self._extractor.extract(fetched)
+
+
+def seconds_of(value: Any) -> float | None:
+    """Seconds since 1970 of a time in the years 1 to 9999; None of anything else."""
+    seconds = None if isinstance(value, bool) else number_or_time(value)
+    is_possible = seconds is not None and FIRST_SECOND <= seconds <= LAST_SECOND
+    return seconds if is_possible else None
