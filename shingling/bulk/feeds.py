@@ -1,44 +1,68 @@
-"""The items of an old crawl, decided by a store as a crawl would decide them."""
+"""The items of an old crawl, read and decided as a crawl would."""
 
 from __future__ import annotations
 
 import tempfile
 from contextlib import closing
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from itemadapter import ItemAdapter
 
 from shingling.admin.importing import PAGES_PER_TRANSACTION, Imported, recorded
-from shingling.bulk.items import ItemSigner
 from shingling.bulk.options import Options
-from shingling.bulk.signing import in_order
-from shingling.errors import NoStoreError
+from shingling.bulk.rows import string_or_none
+from shingling.bulk.signing import Signer, in_order
+from shingling.errors import ExtractionError, NoStoreError
+from shingling.extraction.extractors import find_extractor
+from shingling.extraction.pages import Extraction, Fetched, PageExtractor, check_for_thread
+from shingling.json_values import number_or_time
+from shingling.plugin.items.documents import own_document
+from shingling.store.ids import BadRowError, id_of
+from shingling.store.model import FIRST_SECOND, LAST_SECOND, Page
 from shingling.store.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable
 
-    from shingling.bulk.items import Feed
+    from shingling.bulk.inputs.payloads import RawRow
+    from shingling.bulk.signed_rows import SignedPart
     from shingling.bulk.signing import Task
     from shingling.console.progress import Show
     from shingling.plugin.settings import DedupSettings
     from shingling.sketch import Scheme
-    from shingling.store.model import Page
+
+_FIELDS_SHOWN = 20  # of an item without a text
 
 
-def decide_feed(url: str, feed: Feed, tasks: Iterable[Task], show: Show) -> Imported:
-    """Decide the pages of items, in their order.
+def decide_feed(
+    url: str,
+    settings: DedupSettings,
+    tasks: Iterable[Task],
+    *,
+    ids: tuple[str, ...],
+    time_field: str | None,
+    spider: str,
+    show: Show,
+) -> Imported:
+    """Decide the pages of an old crawl's items, in their order.
 
     Args:
         url: of the store; it is created when there is a first page.
-        feed: how items become pages.
+        settings: as for `ItemSigner`, like what follows.
         tasks: the parts of the files that the items are in.
+        ids: fields by one of which an item without a URL is known.
+        time_field: that says when a page was fetched; None if none does.
+        spider: that crawled them, if it is the scope of a page; else "".
         show: is told how many pages are done.
 
     Returns:
         Verdicts; bad are lines without a page.
     """
-    imported, settings = Imported(), feed.settings
+    imported, rules = Imported(), settings.rules
     show("import", 0, None)
     options = Options(
         scheme=_scheme_of(url, settings),
@@ -49,16 +73,17 @@ def decide_feed(url: str, feed: Feed, tasks: Iterable[Task], show: Show) -> Impo
         worker_memory=settings.worker_memory,
     )
     with tempfile.TemporaryDirectory() as folder:
-        signer = ItemSigner(options, Path(folder) / "worker.row", feed)
+        file = Path(folder) / "worker.row"
+        signer = ItemSigner(options, file, settings, ids, time_field, spider)
         with closing(_batches(tasks, signer, imported)) as batches:
             first = next(batches, None)
             if first is None:
                 return imported
-            with Store.open(url, scheme=options.scheme, rules=settings.rules) as store:
-                store.require(settings.rules)
+            with Store.open(url, scheme=options.scheme, rules=rules) as store:
+                store.require(rules)
                 with recorded(store, "import", settings.for_run()) as run:
                     for pages in chain([first], batches):
-                        imported.check(store, pages, settings.rules, run)
+                        imported.check(store, pages, rules, run)
                         show("import", imported.counts.total(), None)
     return imported
 
@@ -83,3 +108,87 @@ def _scheme_of(url: str, settings: DedupSettings) -> Scheme:
             return store.scheme
     except NoStoreError:
         return settings.scheme
+
+
+@dataclass(frozen=True)
+class ItemSigner(Signer):
+    """Makes pages of items, in worker processes as a crawl does.
+
+    Args:
+        settings: how items are read, and pages extracted and decided.
+        ids: fields by one of which an item without a URL is known.
+        time_field: that says when a page was fetched; None if none does.
+        spider: that crawled them, if it is the scope of a page; else "".
+    """
+
+    settings: DedupSettings
+    ids: tuple[str, ...]
+    time_field: str | None
+    spider: str
+
+    @cached_property
+    def _extractor(self) -> PageExtractor:
+        options = self.options
+        return PageExtractor(options.scheme, find_extractor(options.extractor), options.max_bytes)
+
+    def sign_row(self, row: RawRow, part: SignedPart) -> None:
+        """Read an item as a crawl would, and sign its main text.
+
+        Raises:
+            BadRowError: it is no page.
+        """
+        values = row.values
+        if isinstance(values, str):
+            raise BadRowError(values)
+        settings, ids = self.settings, self.ids
+        own = own_document(ItemAdapter(values), settings)
+        url = own.url or id_of(values, ids)
+        if url is None:
+            raise BadRowError(f"no {' or '.join((settings.url_field, *ids))}")
+        body = own.html if own.text is None else own.text
+        if body is None:
+            wanted = " nor ".join((*settings.text_fields, *settings.html_fields))
+            names = ", ".join([*values][:_FIELDS_SHOWN])
+            raise BadRowError(f"neither {wanted}; the fields are: {names}")
+        seconds = self._seconds(values)
+        made = self._extraction(Fetched(body, is_html=own.text is None, url=url))
+        page = Page(
+            url,
+            signature=made.signature,
+            title=own.title or made.title,
+            language=string_or_none(values.get("language")) or made.language,
+            scope=settings.scope_of(url, self.spider),
+            fetched=seconds,
+            reason=made.reason,
+            prepared=made.prepared,
+        )
+        part.pages.append(page)
+
+    def _seconds(self, values: dict[str, Any]) -> float | None:
+        """Time of an item; None if it has none.
+
+        Raises:
+            BadRowError: what it has is no time.
+        """
+        name = self.time_field
+        if name is None or (moment := values.get(name)) in (None, ""):
+            return None
+        seconds = seconds_of(moment)
+        if seconds is None:
+            raise BadRowError(f"{name} is no time in ISO 8601 or seconds since 1970")
+        return seconds
+
+    def _extraction(self, fetched: Fetched) -> Extraction:
+        try:
+            if not self.options.workers:
+                check_for_thread(fetched)
+        except ExtractionError as error:
+            return Extraction(reason=error.reason)
+        return self._extractor.extract(fetched)
+
+
+def seconds_of(value: Any) -> float | None:
+    """Seconds since 1970 of a time in the years 1 to 9999; None of anything else."""
+    seconds = None if isinstance(value, bool) else number_or_time(value)
+    is_possible = seconds is not None and FIRST_SECOND <= seconds <= LAST_SECOND
+    return seconds if is_possible else None

@@ -92,7 +92,6 @@ def _import_store(options: CommandOptions, tasks: Iterable[Task]) -> int:
 def _import_feed(options: CommandOptions, tasks: Iterable[Task]) -> int:
     """Decide the pages of an old crawl's items, in their order."""
     from shingling.bulk.feeds import decide_feed
-    from shingling.bulk.items import Feed
 
     settings = options.settings
     if (settings.scope == "spider") != (options.spider is not None):
@@ -108,9 +107,16 @@ def _import_feed(options: CommandOptions, tasks: Iterable[Task]) -> int:
         text_fields=(options.text_field,) if options.text_field else settings.text_fields,
         html_fields=(options.html_field,) if options.html_field else settings.html_fields,
     )
-    feed = Feed(named, ids, options.time_field, options.spider or "")
     with progress_bar("pages", seconds_between_lines=options.every, announced=False) as show:
-        imported = decide_feed(chosen_url(options), feed, tasks, show)
+        imported = decide_feed(
+            chosen_url(options),
+            named,
+            tasks,
+            ids=ids,
+            time_field=options.time_field,
+            spider=options.spider or "",
+            show=show,
+        )
     return _print_counts(options, imported)
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from shingling import Page, Store
-from shingling.bulk.items import seconds_of
+from shingling.bulk.feeds import seconds_of
 from shingling.errors import PageError
 from shingling.store.model import LAST_SECOND, from_seconds
 from shingling.store.urls import site_of
