@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import BigInteger, Float, Integer, LargeBinary, Text
 
-from shingling.rules.own_fields import OwnFields
 from shingling.store.model import FIRST_SECOND, LAST_SECOND, MAX_SCOPE_CHARACTERS
 from shingling.text import clean
 
@@ -74,23 +72,7 @@ def _is_text(value: Any) -> bool:
     return True
 
 
-def _is_json_object(value: Any) -> bool:
-    try:
-        return type(value) is str and type(json.loads(value)) is dict
-    except ValueError:
-        return False
-
-
-def _are_fields(value: Any) -> bool:
-    try:
-        return type(value) is bytes and OwnFields.unpacked(value).packed == value
-    except (IndexError, UnicodeDecodeError):  # it is cut off, or no name
-        return False
-
-
 ANYTHING: Check = lambda _: True, "anything"
-OWN_FIELDS: Check = _are_fields, "digests of fields"
-JSON_OBJECT: Check = _is_json_object, "an object in JSON"
 STRING: Check = _is_storable, "a string without NUL and lone surrogates"
 URL: Check = lambda value: bool(value) and _is_storable(value), "a URL"
 MAIN_TEXT: Check = _is_text, "a string without lone surrogates"

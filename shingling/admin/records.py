@@ -11,9 +11,8 @@ from shingling.admin import checks
 from shingling.errors import RecordError, ShinglingError, shortened
 from shingling.sketch import Halves, Scheme
 from shingling.store.index import Index
-from shingling.store.model import STATUSES, LastChange, stored_line
+from shingling.store.model import STATUSES
 from shingling.store.schema.rows import COLUMNS, PAGE_FIELDS
-from shingling.store.templates import are_entries, are_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -177,19 +176,10 @@ def _shown(value: object) -> str:
 
 
 def _are_rules(value: Any) -> bool:
-    is_rule, _ = checks.JSON_OBJECT
+    is_text, _ = checks.STRING
     return type(value) is dict and all(
-        name.isdecimal() and len(name) < 16 and is_rule(rule) for name, rule in value.items()
+        name.isdecimal() and len(name) < 16 and is_text(rule) for name, rule in value.items()
     )
-
-
-def _is_change(value: Any) -> bool:
-    try:
-        change = LastChange.unpacked(value)
-        texts = change.line, change.replaced, change.former_title
-        return change.packed == value and all(text == stored_line(text) for text in texts)
-    except (AttributeError, ValueError):
-        return False
 
 
 _INDEX = {
@@ -205,7 +195,7 @@ _STORE = {
     "index": checks.of_type(dict),
     "packs": checks.values_of(dict, checks.STRING),
     "extractors": checks.values_of(list, checks.STRING),
-    "rules": (_are_rules, "numbers with rules in JSON"),
+    "rules": (_are_rules, "numbers with rules"),
     "created": checks.TIME,
     "pages": checks.COUNT,
     "texts": checks.of_type(bool),
@@ -231,10 +221,9 @@ _PAGE: dict[str, Check] = {
     "last_verdict": checks.one_of(*STATUSES),
     "first_seen": checks.TIME,
     "last_seen": checks.TIME,
-    "fields": checks.or_none(checks.OWN_FIELDS),
     "original": checks.ANYTHING,  # its URL, for readers of the file
     "text": checks.or_none(checks.MAIN_TEXT),
-    "last_change": checks.or_none((_is_change, "a change of a page")),
+    "last_change": checks.or_none(checks.STRING),
 }
 """What is accepted of a page: what its columns take, or less."""
 
@@ -258,8 +247,8 @@ _KINDS: dict[str, dict[str, Check]] = {
     "page": _PAGE,
     "template": {
         "site": checks.STRING,
-        "blocks": (are_entries, "blocks of a site"),
-        "lines": checks.or_none((are_lines, "lines of a site")),
+        "blocks": checks.of_type(bytes),
+        "lines": checks.or_none(checks.of_type(bytes)),
     },
     "end": {"pages": checks.COUNT},
 }
