@@ -38,7 +38,7 @@ _LINES_LOOKED_AT = 10  # to tell an exported store, whose first line is broken, 
 
 def _import(options: CommandOptions) -> int:
     from shingling.admin.files import is_record
-    from shingling.bulk.inputs.exports import files_of_lines, lines_of
+    from shingling.bulk.inputs.exports import files_of_lines, lines_of, naming
     from shingling.bulk.signing import tasks_of
 
     if options.file == "-" and sys.stdin.isatty():
@@ -53,10 +53,8 @@ def _import(options: CommandOptions) -> int:
         everything = chain(begin, tasks)
         if not any(records) and (len(head) > 1 or isinstance(head[0][1], dict)):
             return _import_feed(options, everything)
-        try:
+        with naming(name):
             return _import_store(options, everything)
-        except RecordError as error:
-            raise RecordError(f"{name}: {error}") from error
 
 
 def _import_store(options: CommandOptions, tasks: Iterable[Task]) -> int:

@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from shingling.admin.transfer import export
-from shingling.bulk.inputs.exports import export_in, files_of_lines, is_export, parts_of
+from shingling.bulk.inputs.exports import (
+    export_in,
+    files_of_lines,
+    is_export,
+    naming,
+    parts_of,
+)
 from shingling.bulk.inputs.sources import Source, sources_of
 from shingling.bulk.signed_rows import DECISION, KEPT, NO_ROW, SignedPart
 from shingling.bulk.storing import STATUSES, STORE_FILE, STORE_FOLDER
@@ -123,8 +129,15 @@ def _stored(url: str, options: Options) -> KnownRows:
 
 def _exported(path: str, options: Options) -> KnownRows:
     files = files_of_lines(path)
-    require_header(export_in(parts_of(files))[0], path, options)
-    return KnownRows([_source(path)], lambda: _compared_with_all(export_in(parts_of(files))[1]))
+
+    def pages() -> Iterator[Mapping[str, Any]]:
+        with naming(path):
+            yield from _compared_with_all(export_in(parts_of(files))[1])
+
+    with naming(path):
+        header, _ = export_in(parts_of(files))
+    require_header(header, path, options)
+    return KnownRows([_source(path)], pages)
 
 
 def _compared_with_all(records: Iterable[Record]) -> Iterator[Mapping[str, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,8 +11,10 @@ from shingling.admin.files import is_record, record_of
 from shingling.admin.records import read_export
 from shingling.bulk.inputs.sources import sources_of
 from shingling.bulk.options import Options
+from shingling.errors import RecordError
 from shingling.files.tables import is_csv
 from shingling.rules import MAX_LINE_BYTES
+from shingling.text import plain_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -51,6 +54,15 @@ def parts_of(sources: Iterable[Source]) -> Iterator[Payload]:
 def is_export(sources: Iterable[Source]) -> bool:
     """Whether files begin with a record of an exported store."""
     return any(is_record(values) for _, values in islice(lines_of(parts_of(sources)), 1))
+
+
+@contextmanager
+def naming(file: str) -> Iterator[None]:
+    """Name a file in the errors of its records."""
+    try:
+        yield
+    except RecordError as error:
+        raise RecordError(f"{plain_line(file)}: {error}") from error
 
 
 def export_in(parts: Iterable[Payload]) -> tuple[Header, Iterator[Record]]:
