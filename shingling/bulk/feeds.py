@@ -150,7 +150,10 @@ class ItemSigner(Signer):
             wanted = " nor ".join((*settings.text_fields, *settings.html_fields))
             names = ", ".join([*values][:_FIELDS_SHOWN])
             raise BadRowError(f"neither {wanted}; the fields are: {names}")
-        seconds = self._seconds(values)
+        moment = values.get(self.time_field) if self.time_field else None
+        seconds = seconds_of(moment)
+        if seconds is None and moment not in (None, ""):
+            raise BadRowError(f"{self.time_field} is no time in ISO 8601 or seconds since 1970")
         made = self._extraction(Fetched(body, is_html=own.text is None, url=url))
         page = Page(
             url,
@@ -163,20 +166,6 @@ class ItemSigner(Signer):
             prepared=made.prepared,
         )
         part.pages.append(page)
-
-    def _seconds(self, values: dict[str, Any]) -> float | None:
-        """Time of an item; None if it has none.
-
-        Raises:
-            BadRowError: what it has is no time.
-        """
-        name = self.time_field
-        if name is None or (moment := values.get(name)) in (None, ""):
-            return None
-        seconds = seconds_of(moment)
-        if seconds is None:
-            raise BadRowError(f"{name} is no time in ISO 8601 or seconds since 1970")
-        return seconds
 
     def _extraction(self, fetched: Fetched) -> Extraction:
         try:

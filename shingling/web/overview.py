@@ -131,7 +131,7 @@ def count_all(session: Session) -> Values:
                 _by_run(runs[:_RUNS_DRAWN]),
                 count_resemblances(connection, threshold),
             ],
-            "largest": groups(connection, group_filter({}), limit=_ROWS_SHOWN).rows,
+            "largest": groups(connection, group_filter({}), limit=_ROWS_SHOWN)["rows"],
             "pairs": least_alike(connection, _ROWS_SHOWN),
             "kept": [*map(store.with_own_text, kept)],
             "sites": sites,

@@ -37,9 +37,8 @@ exec(compile(source, spec.origin, "exec"), vars(rows))
 
 from sqlalchemy import select, update
 from shingling import Page, Store
-from shingling.admin.checks import of_column
 from shingling.admin.files import record_of, write_records
-from shingling.admin.records import read_export
+from shingling.admin.records import of_column, read_export
 from shingling.admin.transfer import export, restore
 from shingling.files.lines import json_lines
 from shingling.store.schema.tables import pages
