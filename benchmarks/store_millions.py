@@ -17,6 +17,7 @@ import resource
 import tempfile
 import time
 from collections import Counter
+from itertools import chain
 from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,9 +37,8 @@ from benchmarks.store_growth import (
     place,
 )
 from shingling import Rules, Store, sign
-from shingling.admin.records import Header, Record
-from shingling.admin.signed_pages import end_record, first_records, page_record
 from shingling.admin.transfer import export, restore
+from shingling.bulk.store_records import header_and_run, page_record
 from shingling.sketch import FUNCTIONS
 from shingling.store.index import Index
 from shingling.store.session import Session
@@ -47,6 +47,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from multiprocessing.synchronize import Barrier
 
+    from shingling.admin.records import Record
+
 COLUMNS = ("pages/s", "CPU ms a page", "look-up ms", "bytes a page", "writer MB", "restored/s")
 _TEXTS = 1000  # different ones, which restored pages share: their texts are not read again
 _LEARNED = 40 * BATCH  # pages that the templates of the sites are learned from
@@ -54,10 +56,8 @@ _FIRST_CHECKED = 1 << 36  # number of the first page that is checked
 _NOW = 1_700_000_000
 
 
-def records(pages: int) -> Iterator[Record]:
-    """Yield a store of so many originals."""
-    index = Index.for_rules(Rules(), SCHEME)
-    yield from first_records(SCHEME, index, Rules(), Counter(new=pages), _NOW, {})
+def _pages(pages: int) -> Iterator[Record]:
+    """Yield so many originals."""
     random = np.random.default_rng(5)
     templates = [sign(template_of(site), SCHEME).minima for site in range(SITES)]
     texts = [text_of(at) for at in range(_TEXTS)]
@@ -80,8 +80,6 @@ def records(pages: int) -> Iterator[Record]:
                 "language": "en",
             }
             yield page_record(fields, _NOW)
-    yield from _learned_templates()
-    yield end_record(pages)
 
 
 def _learned_templates() -> Iterator[Record]:
@@ -97,10 +95,11 @@ def _learned_templates() -> Iterator[Record]:
 
 def fill(url: str, pages: int) -> float:
     """Restore a store, and return how many pages of it a second."""
-    found = records(pages)
+    index = Index.for_rules(Rules(), SCHEME)
+    header, run = header_and_run(SCHEME, index, Rules(), Counter(new=pages), _NOW, {})
     start = time.perf_counter()
     with Session.open(url) as session:
-        restore(session, Header.from_record(next(found)), found)
+        restore(session, header, chain([run], _pages(pages), _learned_templates()))
     return pages / (time.perf_counter() - start)
 
 

@@ -1,11 +1,11 @@
-"""Files of records and of items: JSON lines, also packed by gzip."""
+"""Records as lines of JSON, and the files that they are written to, also packed by gzip."""
 
 from __future__ import annotations
 
 import base64
 import gzip
 import sys
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
@@ -14,11 +14,9 @@ from shingling.admin.records import BINARY, KINDS, Record
 from shingling.console.files import written_whole
 from shingling.console.output import json_text
 from shingling.errors import RecordError, ShinglingError
-from shingling.files.lines import Line, json_lines, reading_errors, unpacked
-from shingling.files.tables import csv_lines, is_csv
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 # A field of each kind of record, which items of a feed do not have together with `record`.
 _FIELDS_OF_RECORDS = {"format", "settings", "same", "minima", "blocks", "pages"}
@@ -70,52 +68,27 @@ def output(name: str, *, force: bool) -> Iterator[IO[bytes]]:
             yield file
 
 
-def read_lines(name: str) -> Generator[Line]:
-    """Yield the lines of a file as values by name: CSV if its name says so, else JSON.
-
-    `-` is standard input. Of a folder as Spark writes it, the files `part-*` follow each other.
-    A file is unpacked if it is packed by gzip.
+def record_of(values: dict[str, Any] | str, where: str) -> Record:
+    """Record that a line of a file holds.
 
     Raises:
-        RecordError: the file cannot be read to its end.
+        RecordError: it holds none.
     """
-    read = csv_lines if is_csv(name) else json_lines
-    before = 0  # lines of the files before
-    for path in sorted(Path(name).glob("part-*")) or [Path(name)]:
-        opened = nullcontext(sys.stdin.buffer) if path.name == "-" else path.open("rb")
-        with opened as raw, unpacked(raw) as file:
-            number = before
-            try:
-                for line in read(file):
-                    number = before + line.number
-                    yield line._replace(number=number)
-            except reading_errors() as error:
-                raise RecordError(f"the file cannot be read to its end: {error}") from error
-            before = number
+    if isinstance(values, str):
+        raise RecordError(f"{where}: {values}")
+    kind = values.pop("record", None)
+    if not isinstance(kind, str):
+        raise RecordError(f"{where}: record is missing")
+    for name, decode in _DECODE.items():
+        with suppress(KeyError, TypeError, ValueError):  # `read_export` refuses what stays letters
+            values[name] = decode(values[name])
+    return Record(kind, values, where)
 
 
-def records_in(lines: Iterable[Line]) -> Iterator[Record]:
-    """Yield the records that lines hold.
-
-    Raises:
-        RecordError: a line holds none.
-    """
-    for line in lines:
-        where = f"line {line.number:,}"
-        if line.problem:
-            raise RecordError(f"{where}: {line.problem}")
-        kind = line.values.pop("record", None)
-        if not isinstance(kind, str):
-            raise RecordError(f"{where}: record is missing")
-        for name, decode in _DECODE.items():
-            with suppress(KeyError, TypeError, ValueError):  # `checked` refuses what stays letters
-                line.values[name] = decode(line.values[name])
-        yield Record(kind, line.values, where)
-
-
-def is_record(line: Line) -> bool:
+def is_record(values: dict[str, Any] | str) -> bool:
     """Whether a line is a record of a store, not an item of a feed."""
-    return line.values.get("record") in KINDS and not _FIELDS_OF_RECORDS.isdisjoint(line.values)
+    is_of_kind = isinstance(values, dict) and values.get("record") in KINDS
+    return is_of_kind and not _FIELDS_OF_RECORDS.isdisjoint(values)
 
 
 def write_records(records: Iterable[Record], file: IO[bytes]) -> None:

@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import groupby, islice
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from shingling.admin import checks
+from sqlalchemy import BigInteger, Float, Integer, LargeBinary, Text
+
 from shingling.errors import RecordError, ShinglingError, shortened
 from shingling.sketch import Halves, Scheme
 from shingling.store.index import Index
-from shingling.store.model import STATUSES, LastChange, stored_line
+from shingling.store.model import FIRST_SECOND, LAST_SECOND, MAX_SCOPE_CHARACTERS, STATUSES
 from shingling.store.schema.rows import COLUMNS, PAGE_FIELDS
-from shingling.store.templates import are_entries, are_lines
+from shingling.text import clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from shingling.admin.checks import Check
+    from sqlalchemy.types import TypeEngine
+
+    from shingling.store.schema.rows import PageField
+
 
 FORMAT = 1
 """Version of the format."""
 
 _OTHER_NAMES = ("packs", "extractors", "rules", "created", "pages", "texts")  # of a header
+_PAGES_PER_STEP = 256  # of progress
 _MAX_SHOWN_CHARACTERS = 60  # of a value in a message
 
 
@@ -105,12 +111,19 @@ class Header:
         return Record("store", fields)
 
 
-def checked(records: Iterable[Record]) -> Iterator[Record]:
-    """Yield the records between the header and the end, each of them checked.
+def read_export(records: Iterator[Record]) -> tuple[Header, Iterator[Record]]:
+    """Check the records of an export, of which nothing is known: here, and nowhere else.
+
+    Returns:
+        What the first one says, and the others but for the end, each checked when it is read.
 
     Raises:
         RecordError: a record is wrong or not known, or the end is missing.
     """
+    return Header.from_record(next(records, Record("nothing", {}))), _checked(records)
+
+
+def _checked(records: Iterable[Record]) -> Iterator[Record]:
     number = 0
     has_ended = False
     for record in records:
@@ -131,6 +144,20 @@ def checked(records: Iterable[Record]) -> Iterator[Record]:
         yield record
     if not has_ended:
         raise RecordError(f"the end is missing: cut off after {number:,} pages")
+
+
+def watched(
+    records: Iterable[Record], phase: str, total: int, show: Callable[[str, int, float], None]
+) -> Iterator[Record]:
+    """Pass records on, and show how many of the pages among them are done."""
+    done = 0
+    show(phase, done, 0.0)
+    for record in records:
+        yield record
+        if record.kind == "page":
+            done += 1
+            if done % _PAGES_PER_STEP == 0 or done == total:
+                show(phase, done, done / total)
 
 
 def batches(records: Iterable[Record], size: int) -> Iterator[list[Record]]:
@@ -154,39 +181,112 @@ def _shown(value: object) -> str:
     return shortened(repr(value), _MAX_SHOWN_CHARACTERS)
 
 
+Check = tuple[Callable[[Any], bool], str]
+"""A test of a value, and what it expects, as an error message says it."""
+
+
+def whole_number(low: int, high: int) -> Check:
+    """Accept a whole number from `low` to `high`."""
+    return lambda value: type(value) is int and low <= value <= high, "a whole number in its range"
+
+
+def one_of(*accepted: str) -> Check:
+    """Accept one of some strings."""
+    return lambda value: value in accepted, f"one of {', '.join(accepted)}"
+
+
+def or_none(check: Check) -> Check:
+    """Accept None as well."""
+    fits, expected = check
+    return lambda value: value is None or fits(value), expected
+
+
+def of_type(kind: type) -> Check:
+    """Accept a value of exactly this type."""
+    return lambda value: type(value) is kind, f"a {kind.__name__}"
+
+
+def values_of(kind: type[dict[Any, Any] | list[Any]], check: Check) -> Check:
+    """Accept a dict or a list whose values pass a check."""
+    fits, expected = check
+
+    def all_fit(value: Any) -> bool:
+        values = value.values() if type(value) is dict else value
+        return type(value) is kind and all(map(fits, values))
+
+    return all_fit, f"a {kind.__name__}, each value {expected}"
+
+
+def of_column(field: PageField) -> Check:
+    """Accept what the column of a page takes."""
+    length = getattr(field.sql, "length", None)
+    check = _OF_TYPES[type(field.sql)]
+    if length:
+        check = lambda value: type(value) is bytes and len(value) == length, f"{length} bytes"
+    return or_none(check) if field.nullable else check
+
+
+def _is_storable(value: Any) -> bool:
+    return type(value) is str and clean(value) == value
+
+
+def _is_text(value: Any) -> bool:
+    try:
+        value.encode()
+    except (AttributeError, UnicodeEncodeError):
+        return False
+    return True
+
+
+ANYTHING: Check = lambda _: True, "anything"
+STRING: Check = _is_storable, "a string without NUL and lone surrogates"
+URL: Check = lambda value: bool(value) and _is_storable(value), "a URL"
+MAIN_TEXT: Check = _is_text, "a string without lone surrogates"
+SHARE: Check = (
+    lambda value: type(value) in (float, int) and 0 <= value <= 1,
+    "a number from 0 to 1",
+)
+SCOPE: Check = (
+    lambda value: _is_storable(value) and len(value) <= MAX_SCOPE_CHARACTERS,
+    f"a string of {MAX_SCOPE_CHARACTERS} characters at most",
+)
+TIME = whole_number(FIRST_SECOND, LAST_SECOND)
+ID = whole_number(1, 1 << 53)  # new ones follow the largest; exact in every reader of JSON
+COUNT = whole_number(0, (1 << 63) - 1)
+NUMBER = whole_number(-(1 << 63), (1 << 63) - 1)
+
+_OF_TYPES: dict[type[TypeEngine[Any]], Check] = {
+    Text: STRING,
+    Integer: whole_number(-(1 << 31), (1 << 31) - 1),
+    BigInteger: NUMBER,
+    Float: SHARE,
+    LargeBinary: of_type(bytes),
+}
+
+
 def _are_rules(value: Any) -> bool:
-    is_rule, _ = checks.JSON_OBJECT
     return type(value) is dict and all(
-        name.isdecimal() and len(name) < 16 and is_rule(rule) for name, rule in value.items()
+        name.isdecimal() and len(name) < 16 and _is_storable(rule) for name, rule in value.items()
     )
 
 
-def _is_change(value: Any) -> bool:
-    try:
-        change = LastChange.unpacked(value)
-        texts = change.line, change.replaced, change.former_title
-        return change.packed == value and all(text == stored_line(text) for text in texts)
-    except (AttributeError, ValueError):
-        return False
-
-
 _INDEX = {
-    "indexed": checks.one_of("minima", "simhash"),
-    "bands": checks.COUNT,
-    "rows": checks.COUNT,
-    "sampled": checks.of_type(bool),
+    "indexed": one_of("minima", "simhash"),
+    "bands": COUNT,
+    "rows": COUNT,
+    "sampled": of_type(bool),
 }
 
 _STORE = {
     "format": (lambda value: value == FORMAT, f"{FORMAT}, which this release reads"),
-    "scheme": checks.of_type(dict),
-    "index": checks.of_type(dict),
-    "packs": checks.values_of(dict, checks.STRING),
-    "extractors": checks.values_of(list, checks.STRING),
-    "rules": (_are_rules, "numbers with rules in JSON"),
-    "created": checks.TIME,
-    "pages": checks.COUNT,
-    "texts": checks.of_type(bool),
+    "scheme": of_type(dict),
+    "index": of_type(dict),
+    "packs": values_of(dict, STRING),
+    "extractors": values_of(list, STRING),
+    "rules": (_are_rules, "numbers with rules"),
+    "created": TIME,
+    "pages": COUNT,
+    "texts": of_type(bool),
 }
 
 _SHOWN_AS = {"run_id": "run", "last_run_id": "last_run"}
@@ -199,47 +299,46 @@ BINARY = [
 """Names of those that are bytes."""
 
 _PAGE: dict[str, Check] = {
-    **{name: checks.of_column(PAGE_FIELDS[column]) for name, column in PAGE_COLUMNS.items()},
-    "id": checks.ID,
-    "url": checks.URL,
-    "scope": checks.SCOPE,
-    "words": checks.whole_number(1, (1 << 31) - 1),
-    "simhash": checks.whole_number(-(1 << 63), (1 << 64) - 1),  # with a sign in the database only
-    "status": checks.one_of("new", "exact", "near", "skipped"),
-    "last_verdict": checks.one_of(*STATUSES),
-    "first_seen": checks.TIME,
-    "last_seen": checks.TIME,
-    "fields": checks.or_none(checks.OWN_FIELDS),
-    "original": checks.ANYTHING,  # its URL, for readers of the file
-    "text": checks.or_none(checks.MAIN_TEXT),
-    "last_change": checks.or_none((_is_change, "a change of a page")),
+    **{name: of_column(PAGE_FIELDS[column]) for name, column in PAGE_COLUMNS.items()},
+    "id": ID,
+    "url": URL,
+    "scope": SCOPE,
+    "words": whole_number(1, (1 << 31) - 1),
+    "simhash": whole_number(-(1 << 63), (1 << 64) - 1),  # with a sign in the database only
+    "status": one_of("new", "exact", "near", "skipped"),
+    "last_verdict": one_of(*STATUSES),
+    "first_seen": TIME,
+    "last_seen": TIME,
+    "original": ANYTHING,  # its URL, for readers of the file
+    "text": or_none(MAIN_TEXT),
+    "last_change": or_none(STRING),
 }
 """What is accepted of a page: what its columns take, or less."""
 
 _KINDS: dict[str, dict[str, Check]] = {
     "run": {
-        "id": checks.ID,
-        "spider": checks.STRING,
-        "started": checks.TIME,
-        "finished": checks.or_none(checks.TIME),
-        "outcome": checks.or_none(checks.STRING),
-        "counts": checks.values_of(dict, checks.COUNT),
-        "settings": checks.of_type(dict),
+        "id": ID,
+        "spider": STRING,
+        "started": TIME,
+        "finished": or_none(TIME),
+        "outcome": or_none(STRING),
+        "counts": values_of(dict, COUNT),
+        "settings": of_type(dict),
     },
     "review": {
-        "a": checks.URL,
-        "b": checks.URL,
-        "same": checks.of_type(bool),
-        "note": checks.or_none(checks.STRING),
-        "created": checks.TIME,
+        "a": URL,
+        "b": URL,
+        "same": of_type(bool),
+        "note": or_none(STRING),
+        "created": TIME,
     },
     "page": _PAGE,
     "template": {
-        "site": checks.STRING,
-        "blocks": (are_entries, "blocks of a site"),
-        "lines": checks.or_none((are_lines, "lines of a site")),
+        "site": STRING,
+        "blocks": of_type(bytes),
+        "lines": or_none(of_type(bytes)),
     },
-    "end": {"pages": checks.COUNT},
+    "end": {"pages": COUNT},
 }
 
 KINDS = ("store", *_KINDS)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Boolean, insert, select, text, update
 from sqlalchemy.exc import IntegrityError
 
-from shingling.admin.records import PAGE_COLUMNS, Header, Record, batches, checked
+from shingling.admin.records import PAGE_COLUMNS, Header, Record, batches
 from shingling.admin.reviews import merge_reviews
 from shingling.errors import RecordError
 from shingling.sketch import Scheme
@@ -142,13 +142,13 @@ def restore(session: Session, header: Header, records: Iterable[Record]) -> Coun
     Args:
         session: the store.
         header: what the first record says.
-        records: those behind it.
+        records: those behind it but for the end, which are as they should be.
 
     Returns:
         How many records of each kind it now has; None if it is not empty.
 
     Raises:
-        RecordError: a record is not what it should be.
+        RecordError: two records contradict each other, or reading them has raised it.
     """
     with session.database.writing() as connection:  # records cannot be read a second time
         if connection.scalar(_IS_USED):
@@ -159,7 +159,7 @@ def restore(session: Session, header: Header, records: Iterable[Record]) -> Coun
             ]
             connection.execute(insert(rules), rows)
         numbers: Counter[str] = Counter()
-        for batch in batches(checked(records), _RECORDS_WRITTEN_AT_ONCE):
+        for batch in batches(records, _RECORDS_WRITTEN_AT_ONCE):
             try:
                 _write(connection, batch)
             except IntegrityError:

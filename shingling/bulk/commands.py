@@ -1,4 +1,4 @@
-"""The command `bulk`: a whole collection, deduplicated without a crawl."""
+"""The commands `bulk`, a whole collection deduplicated without a crawl, and `import`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from scrapy.exceptions import UsageError
 
+from shingling.bulk.import_command import IMPORT
 from shingling.console.opening import chosen_url
 from shingling.console.options import EVERY, flag, name_option, option, share, text, whole_number
 from shingling.console.output import (
@@ -274,4 +275,5 @@ COMMANDS = (
         ),
         run=_bulk,
     ),
+    IMPORT,
 )

@@ -6,14 +6,20 @@ is decided already stays as it is: rows of stores bring their signatures and the
 
 from __future__ import annotations
 
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from shingling.admin.signed_pages import exported_header, exported_pages, is_export, stored_pages
+from shingling.admin.transfer import export
+from shingling.bulk.inputs.exports import (
+    export_in,
+    files_of_lines,
+    is_export,
+    naming,
+    parts_of,
+)
 from shingling.bulk.inputs.sources import Source, sources_of
 from shingling.bulk.signed_rows import DECISION, KEPT, NO_ROW, SignedPart
 from shingling.bulk.storing import STATUSES, STORE_FILE, STORE_FOLDER
@@ -24,9 +30,9 @@ from shingling.store.session import Session
 from shingling.text import plain_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from shingling.admin.records import Header
+    from shingling.admin.records import Header, Record
     from shingling.bulk.options import Options
     from shingling.bulk.signed_rows import RowsWriter
 
@@ -105,7 +111,7 @@ def known_rows(against: str | Path | None, options: Options) -> KnownRows:
             start = file.read(len(_SQLITE))
         if start == _SQLITE:
             return _stored(f"sqlite:///{path}", options)
-        if is_export(str(path)):
+        if is_export(files_of_lines(str(path))):
             return _exported(str(path), options)
     elif str(against).startswith(_URLS_OF_STORES):
         return _stored(str(against), options)
@@ -113,13 +119,32 @@ def known_rows(against: str | Path | None, options: Options) -> KnownRows:
 
 
 def _stored(url: str, options: Options) -> KnownRows:
+    def pages() -> Iterator[Mapping[str, Any]]:
+        with Session.open(url, create=False) as session:
+            yield from _compared_with_all(export(session))
+
     with Session.open(url, scheme=options.scheme, create=False) as session:
-        return KnownRows([_source(session.database.where)], partial(stored_pages, url))
+        return KnownRows([_source(session.database.where)], pages)
 
 
 def _exported(path: str, options: Options) -> KnownRows:
-    require_header(exported_header(path), path, options)
-    return KnownRows([_source(path)], partial(exported_pages, path))
+    files = files_of_lines(path)
+
+    def pages() -> Iterator[Mapping[str, Any]]:
+        with naming(path):
+            yield from _compared_with_all(export_in(parts_of(files))[1])
+
+    with naming(path):
+        header, _ = export_in(parts_of(files))
+    require_header(header, path, options)
+    return KnownRows([_source(path)], pages)
+
+
+def _compared_with_all(records: Iterable[Record]) -> Iterator[Mapping[str, Any]]:
+    """Yield the pages that are compared with all others, by their ids."""
+    for record in records:
+        if record.kind == "page" and not record.fields["scope"]:
+            yield record.fields
 
 
 def require_header(header: Header, name: str, options: Options) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice, product, takewhile
+from itertools import chain, islice, product, takewhile
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +14,8 @@ from shingling.admin.files import write_records
 from shingling.bulk.deciding import groups_of, with_more_kept
 from shingling.bulk.options import OUTPUT_FORMATS, Problem, Summary
 from shingling.bulk.signed_rows import EXACT, NEAR, NO_ROW, SHORT
-from shingling.bulk.storing import STORE_FILE, store_records
+from shingling.bulk.store_records import end_record
+from shingling.bulk.storing import STORE_FILE, export_of
 from shingling.console.files import LEFT_OVER, written_whole
 from shingling.errors import BulkError
 from shingling.json_values import to_json
@@ -95,9 +96,10 @@ class Output:
         self._save("groups", form, map(to_json, self._groups()), _GROUP_COLUMNS)
         if self.options.export:
             index = Index.for_rules(self.options.rules, self.options.scheme)
-            records = store_records(self.signed, self.decided, self.options, index)
+            header, records = export_of(self.signed, self.decided, self.options, index)
+            end = end_record(header.pages)
             with written_whole(self.out / STORE_FILE) as file:
-                write_records(records, file)
+                write_records(chain([header.record()], records, [end]), file)
         return summary
 
     def removed_too_many(self, summary: Summary) -> str:

@@ -83,6 +83,11 @@ def without_text(values: dict[str, Any], fields: Fields) -> str:
     return f"neither {fields.text} nor {fields.html}"
 
 
+def string_or_none(value: Any) -> str | None:
+    """Take a string that is not empty; None instead of anything else."""
+    return value if isinstance(value, str) and value else None
+
+
 def id_of_row(values: dict[str, Any], options: Options) -> str | None:
     """Id of a row; None if it has none and none is asked for.
 

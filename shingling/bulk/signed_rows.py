@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from shingling.bulk.inputs.sources import Source
     from shingling.bulk.options import Options
     from shingling.sketch import Halves, Signature
-
+    from shingling.store.model import Page
 
 ROW_RECORD = np.dtype(
     [
@@ -90,6 +90,7 @@ class SignedPart:
         ids: the ids, in UTF-8.
         own: the rows that have to be stored, as JSON.
         fields: names of those of a row that is bad or has no text, if there is one.
+        pages: of the items of a feed, in the place of all that is kept of rows.
     """
 
     lines: int = 0
@@ -100,6 +101,7 @@ class SignedPart:
     ids: bytearray = field(default_factory=bytearray)
     own: bytearray = field(default_factory=bytearray)
     fields: tuple[str, ...] = ()
+    pages: list[Page] = field(default_factory=list)
 
     def add_row(
         self,

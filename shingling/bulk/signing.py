@@ -9,7 +9,7 @@ import logging
 import queue
 from collections import Counter, deque
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +29,7 @@ from shingling.store.ids import BadRowError
 from shingling.text import plain_line, without_marks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from shingling.bulk.inputs.payloads import Payload, RawRow
@@ -73,7 +73,8 @@ def sign_all(
     """
     find_extractor(options.extractor).load_function()  # a wrong one is said before anything is read
     problems = dict.fromkeys(range(known, len(sources)), _NO_ROWS)  # of inputs
-    for task, signed in _in_order(_tasks(sources), options, work):
+    signer = Signer(options, work / "worker.row")
+    for task, signed in in_order(tasks_of(sources), signer):
         bad = writer.append(signed, task.source)
         if len(signed.rows) > len(signed.without_text) * ROW_RECORD.itemsize:
             problems[task.source] = ""
@@ -108,7 +109,7 @@ def _why_bad(bad: tuple[int, str], names: Sequence[str], fields: Fields) -> str:
     )
 
 
-def _tasks(sources: Sequence[Source]) -> Iterator[Task]:
+def tasks_of(sources: Sequence[Source]) -> Generator[Task]:
     """Yield the parts of all inputs."""
     sizes = [source.size for source in sources]
     total = sum(size or 0 for size in sizes)
@@ -137,17 +138,15 @@ class Task:
     skipped: dict[int, str] = field(default_factory=dict)
 
 
-def _in_order(
-    tasks: Iterator[Task], options: Options, work: Path
-) -> Iterator[tuple[Task, SignedPart]]:
+def in_order(tasks: Iterable[Task], signer: Signer) -> Iterator[tuple[Task, SignedPart]]:
     """Yield each part as it is signed by worker processes, or by this one if there are none."""
-    number = options.workers
+    number = signer.options.workers
     if not number:
-        signer = Signer(options, work / "worker.row")
         for task in tasks:
             yield task, signer.sign(task, lambda _: None)
         return
-    lanes = [_Lane(options, work / f"worker-{place}.row") for place in range(number)]
+    files = [signer.row_file.with_suffix(f".{place}") for place in range(number)]
+    lanes = [_Lane(replace(signer, row_file=file)) for file in files]
     free: queue.SimpleQueue[_Lane] = queue.SimpleQueue()
     for lane in lanes:
         free.put(lane)
@@ -185,13 +184,12 @@ class _Lane:
     """A worker process that signs one part after the other.
 
     Args:
-        options: how.
-        row_file: in which the worker notes the row that it is at.
+        signer: how, with a file of its own.
     """
 
-    def __init__(self, options: Options, row_file: Path) -> None:
-        self._signer = Signer(options, row_file)
-        row_file.unlink(missing_ok=True)  # a worker of a killed run may still note rows
+    def __init__(self, signer: Signer) -> None:
+        self._signer = signer
+        signer.row_file.unlink(missing_ok=True)  # a worker of a killed run may still note rows
         self._worker: Worker | None = None
         self._is_killed = False
 
@@ -302,7 +300,7 @@ class Signer:
                 if place in task.skipped:
                     raise BadRowError(task.skipped[place])
                 if row.values != "":
-                    self._sign_row(row, part)
+                    self.sign_row(row, part)
             except BadRowError as error:
                 part.bad.append((row.line, str(error)))
                 if isinstance(row.values, dict):
@@ -311,7 +309,7 @@ class Signer:
                 part.bad.append((row.line, "too much memory"))
         return part
 
-    def _sign_row(self, row: RawRow, part: SignedPart) -> None:
+    def sign_row(self, row: RawRow, part: SignedPart) -> None:
         """Sign a row, and add it to its part.
 
         Raises:

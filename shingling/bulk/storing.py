@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shingling.admin.importing import decide_export, string_or_none
-from shingling.admin.records import Header
-from shingling.admin.signed_pages import end_record, first_records, page_record
-from shingling.admin.transfer import restore
+from shingling.admin.importing import decide_export, take_export
+from shingling.bulk.rows import string_or_none
 from shingling.bulk.signed_rows import EXACT, NEAR, NO_ROW, SHORT
+from shingling.bulk.store_records import header_and_run, page_record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from shingling.admin.records import Record
+    from shingling.admin.records import Header, Record
     from shingling.arrays import Records
     from shingling.bulk.options import Options
     from shingling.bulk.signed_rows import SignedRows
@@ -57,23 +56,23 @@ def put_into_store(
     Raises:
         StoreError: the store cannot be written.
     """
-    records = store_records(signed, decided, options, session.index, report, signed.first)
-    header = Header.from_record(next(records))
-    if signed.first or restore(session, header, records) is None:
-        as_run = "bulk", options.as_dict()
-        return decide_export(session, options.rules, header, records, as_run).counts
+    export = export_of(signed, decided, options, session.index, report, signed.first)
+    take = decide_export if signed.first else take_export  # originals may be known rows
+    imported = take(session, options.rules, *export, ("bulk", options.as_dict()))
+    if imported.restored is None:
+        return imported.counts
     return _counted(decided[signed.column("words") > 0])
 
 
-def store_records(
+def export_of(
     signed: SignedRows,
     decided: Records,
     options: Options,
     index: Index,
     report: Callable[[int], None] = lambda _: None,
     first: int = 0,
-) -> Iterator[Record]:
-    """Yield rows as the records of an exported store: its header, pages, and the end.
+) -> tuple[Header, Iterator[Record]]:
+    """Make rows an exported store: what it says first, and its other records but for the end.
 
     Bad rows and rows without a word are no pages of a store.
 
@@ -88,13 +87,17 @@ def store_records(
     stored, now = signed.column("words") > 0, int(time.time())
     counts = _counted(decided[first:][stored[first:]])
     settings = options.as_dict()
-    yield from first_records(options.scheme, index, options.rules, counts, now, settings)
-    for start, stop in signed.blocks(first):
-        rows = start + np.flatnonzero(stored[start:stop])
-        for page in _pages(rows, signed, decided[rows]):
-            yield page_record(page, now)
-        report(stop)
-    yield end_record(counts.total())
+    header, run = header_and_run(options.scheme, index, options.rules, counts, now, settings)
+
+    def records() -> Iterator[Record]:
+        yield run
+        for start, stop in signed.blocks(first):
+            rows = start + np.flatnonzero(stored[start:stop])
+            for page in _pages(rows, signed, decided[rows]):
+                yield page_record(page, now)
+            report(stop)
+
+    return header, records()
 
 
 def _pages(rows: Records, signed: SignedRows, decided: Records) -> Iterator[dict[str, Any]]:

@@ -449,11 +449,6 @@ def merge_newest(rows: Iterable[bytes]) -> bytes:
     return pack_entries(titles)
 
 
-def are_entries(raw: object) -> bool:
-    """Whether a value may be what the store keeps of a site."""
-    return type(raw) is bytes and len(raw) % _ENTRY.itemsize == 0
-
-
 def pack_lines(lines: Mapping[int, LineCounts]) -> bytes:
     """Pack counts of lines as the table keeps them."""
     return np.array([(key, *counts) for key, counts in lines.items()], dtype=_LINE).tobytes()
@@ -470,8 +465,3 @@ def merge_newest_lines(rows: Iterable[bytes | None]) -> bytes:
     lines: dict[int, LineCounts] = {}
     merge_lines(rows, lines)
     return pack_lines({key: lines[key] for key in [*lines][-MAX_LINES:]})
-
-
-def are_lines(raw: object) -> bool:
-    """Whether a value may be what the store keeps of the lines of a site."""
-    return type(raw) is bytes and len(raw) % _LINE.itemsize == 0

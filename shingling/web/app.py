@@ -17,8 +17,6 @@ from starlette.staticfiles import StaticFiles
 
 from shingling.errors import ShinglingError, StoreUnavailableError
 from shingling.rooms import hooks
-from shingling.web import audit, threshold
-from shingling.web.audit import AuditPage
 from shingling.web.data import ENDINGS, View, csv_response, json_response
 from shingling.web.guard import STATIC, Guard, is_equal
 from shingling.web.lists import (
@@ -30,7 +28,14 @@ from shingling.web.lists import (
     show_pairs,
     show_reviews,
 )
-from shingling.web.overview import COUNTED, count_all, show_copies
+from shingling.web.overview import (
+    COUNTED,
+    SAVINGS,
+    count_all,
+    show_copies,
+    show_repeats,
+    show_savings,
+)
 from shingling.web.pages import PAGE, find, show_page, show_pages, show_run, show_runs
 from shingling.web.pairs import aligned_rows, folded, read_pair
 from shingling.web.requests import (
@@ -42,10 +47,10 @@ from shingling.web.requests import (
     rows_before,
 )
 from shingling.web.reviewing import Decisions, version
-from shingling.web.savings import SAVINGS, show_repeats, show_savings
 from shingling.web.shown import environment, link
 from shingling.web.store_threads import PATIENCE, CountingError, Kept
 from shingling.web.threshold import ThresholdPage
+from shingling.web.walks import AuditPage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -115,8 +120,8 @@ class Application:
             "pair": View(self._pair, ("pair", "previous", "next")),
             "reviews": View(show_reviews, ("total", "rows", "next")),
             "overview": View(lambda *_: self._count(), COUNTED),
-            "threshold": View(self._threshold.show, threshold.SHOWN),
-            "audit": View(self._audit.show, audit.SHOWN),
+            "threshold": View(self._threshold.show, self._threshold.shown),
+            "audit": View(self._audit.show, self._audit.shown),
             "pages": View(show_pages, ("rows", "next", "total", "whole")),
             "page": View(partial(show_page, settings=self._settings), PAGE),
             "runs": View(show_runs, ("rows", "next")),

@@ -162,22 +162,6 @@ class GroupRow(NamedTuple):
     at: str
 
 
-class GroupList(NamedTuple):
-    """Some groups of a list.
-
-    Args:
-        rows: groups in the order asked for.
-        next: from where the list goes on; None at its end.
-        groups: their number in the whole list.
-        pairs: number of pairs in these.
-    """
-
-    rows: list[GroupRow]
-    next: str | None
-    groups: int
-    pairs: int
-
-
 class PairRow(NamedTuple):
     """A duplicate in a group, and its review with its original."""
 
@@ -191,7 +175,7 @@ class PairRow(NamedTuple):
 
 def groups(
     connection: Connection, wanted: GroupFilter, after: str = "", limit: int = 50, skip: int = 0
-) -> GroupList:
+) -> Values:
     """Read groups that have pairs that fulfil a filter. All duplicates are read.
 
     Args:
@@ -200,6 +184,10 @@ def groups(
         after: `next` of the list before.
         limit: at most so many.
         skip: rows to leave out at the beginning.
+
+    Returns:
+        `rows`, each a `GroupRow`; as `next`, from where the list goes on, None at its end; and the
+        numbers of all `groups` and their `pairs`.
 
     Raises:
         RequestError: `after` is not such a value.
@@ -224,7 +212,7 @@ def groups(
     ]
     following = _place_of(rows[limit - 1]) if len(rows) > limit else None
     total, number = (rows[0].total, int(rows[0].pairs)) if rows else (0, 0)
-    return GroupList(shown, following, total, number)
+    return {"rows": shown, "next": following, "groups": total, "pairs": number}
 
 
 def _place_of(row: Any) -> str:
@@ -292,7 +280,7 @@ def show_groups(session: Session, query: Fields) -> Values:
         listed = groups(
             connection, wanted, query.get("after", ""), rows_asked(query), rows_skipped(query)
         )
-    return {**listed._asdict(), "wanted": wanted}
+    return {**listed, "wanted": wanted}
 
 
 def show_group(session: Session, query: Fields) -> Values:

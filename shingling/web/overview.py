@@ -1,8 +1,12 @@
-"""Page of what the store holds, counted: over time, by run, resemblance, site and reason."""
+"""Pages of what the store holds, counted: over time, by run, resemblance, site and reason.
+
+What the rules on URLs save is among them, if the room that learns them is there.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import asdict
 from datetime import UTC, datetime
 from itertools import count, pairwise
 from typing import TYPE_CHECKING, NamedTuple
@@ -10,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from sqlalchemy import text
 
+from shingling.rooms import hooks
 from shingling.rules import METHODS
 from shingling.rules.reasons import Reason
 from shingling.store.listing import list_pages
@@ -25,6 +30,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from shingling.plugin.settings import DedupSettings
     from shingling.store.run_records import RunRecord
     from shingling.store.session import Session
     from shingling.web.requests import Fields, Values
@@ -41,6 +47,12 @@ _MOST_COPIES = 1000  # pairs of sites
 _KEPT_SHOWN = 10  # of pages that are kept for their text, which is read
 
 _SKIPPED = "skipped_"  # what the counts of a run have before a reason
+
+SAVINGS = (
+    *("requests", "skipped", "would_skip", "learned_from", "lost", "looked_at", "settings", "why"),
+    *("rows", "next", "total"),
+)
+"""Names of the values that are data."""
 
 _FIRST_AND_LAST = "SELECT min(first_seen), max(first_seen) FROM pages"
 _WITH_TEMPLATES = "SELECT count(DISTINCT site) FROM site_blocks"
@@ -119,7 +131,7 @@ def count_all(session: Session) -> Values:
                 _by_run(runs[:_RUNS_DRAWN]),
                 count_resemblances(connection, threshold),
             ],
-            "largest": groups(connection, group_filter({}), limit=_ROWS_SHOWN).rows,
+            "largest": groups(connection, group_filter({}), limit=_ROWS_SHOWN)["rows"],
             "pairs": least_alike(connection, _ROWS_SHOWN),
             "kept": [*map(store.with_own_text, kept)],
             "sites": sites,
@@ -202,3 +214,22 @@ def _skipped(runs: Sequence[RunRecord]) -> list[tuple[str, int]]:
         for name, number in counted.most_common()
         if name.startswith(_SKIPPED)
     ]
+
+
+def show_savings(session: Session, query: Fields, *, settings: DedupSettings) -> Values:
+    """Show what is saved, and each rule with what is counted of its site."""
+    read = next(hooks("read_savings", "savings"))
+    savings = read(session, settings.of_rooms)
+    rows = [
+        {"site": site, "requests": requests, "repeats": repeats, **asdict(rule)}
+        for site, requests, repeats, rules in savings.sites
+        for rule in rules
+    ]
+    shown = {**savings._asdict(), "settings": savings.settings, "why": savings.why}
+    return {**shown, **part_of(rows, query)}
+
+
+def show_repeats(session: Session, query: Fields, *, settings: DedupSettings) -> Values:
+    """List the stored URLs that the rules would skip."""
+    read = next(hooks("repeated_urls", "savings"))
+    return part_of(read(session, settings.of_rooms), query)

@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     from shingling.web.requests import Fields, Values
     from shingling.web.store_threads import Kept, Steps, StoreThreads
 
-SHOWN = ("threshold", "advised", "tried", "compared", "rows", "next")
-"""Names of the values that are data."""
-
 _THRESHOLDS_SHOWN = THRESHOLDS[29::10]  # 0.3, 0.4, ... 1
 
 
@@ -44,6 +41,7 @@ class ThresholdPage(WalkPage[Compared]):
     """
 
     name = "threshold"
+    shown = ("threshold", "advised", "tried", "compared", "rows", "next")
 
     def __init__(self, stores: StoreThreads, count: Callable[[], Values], kept: Kept) -> None:
         super().__init__(stores)

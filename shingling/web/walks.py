@@ -1,11 +1,15 @@
-"""Pages of pairs that are found in the background, to be reviewed one after another."""
+"""Pages of pairs that are found in the background, to be reviewed one after another: an audit."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
+from shingling.admin.audit import Drops, riskiest_drops
+from shingling.proportions import most_wrong, number_needed
 from shingling.store.store import Store
+from shingling.web.requests import part_of
 from shingling.web.shown import link
+from shingling.web.store_threads import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,6 +19,7 @@ if TYPE_CHECKING:
     from shingling.web.store_threads import LongRead, Steps, StoreThreads
 
 _T = TypeVar("_T")
+_FIRST, _SHARE = 20, 0.01  # duplicates looked at first, and the share of wrong ones aimed at
 
 
 class Walk(NamedTuple):
@@ -54,9 +59,11 @@ class WalkPage(Generic[_T]):
 
     Attributes:
         name: of the page, and of the field of an address that names a walk.
+        shown: names of its values that are data.
     """
 
     name: str
+    shown: tuple[str, ...]
 
     def __init__(self, stores: StoreThreads) -> None:
         self._stores = stores
@@ -92,3 +99,41 @@ class WalkPage(Generic[_T]):
             for row in self.rows(pairs)
         ]
         return Walk(f"/{self.name}", {self.name: last.requested}, rows)
+
+
+class AuditPage(WalkPage[Drops]):
+    """Page of the duplicates that are wrong if any are; they stay until others are asked for."""
+
+    name = "audit"
+    shown = ("duplicates", "looked_at", "wrong", "at_most", "needed", "rows", "next")
+
+    def rows(self, pairs: Drops) -> list[Values]:
+        """Make a row of each of the riskiest duplicates."""
+        return [drop._asdict() for drop in pairs.riskiest]
+
+    def start(self, _: Fields) -> None:
+        """List all duplicates anew, unless they are being listed."""
+        self.begin(riskiest_drops, "yes")
+
+    def show(self, session: Session, query: Fields) -> Values:
+        """Show how far the audit is, and some of the duplicates."""
+        audit = self.last or self.begin(riskiest_drops, "yes")
+        drops, problem = audit.found(PATIENCE)
+        walk = self.walk(session)
+        answers = [] if walk is None else walk.answers
+        looked_at, wrong = len(answers), answers.count(False)
+        number = 0 if drops is None else drops.number
+        return {
+            "audit": audit,
+            "problem": problem,
+            "walk": walk,
+            "duplicates": number,
+            "looked_at": looked_at,
+            "wrong": wrong,
+            "at_most": most_wrong(wrong, looked_at) if looked_at else None,
+            # Of more, nobody asks whether it is less than one in a hundred.
+            "needed": number_needed(wrong, _SHARE) if wrong <= 100 else None,
+            "first": min(_FIRST, number),
+            "most_wrong": most_wrong,
+            **part_of([] if walk is None else walk.rows, query),
+        }

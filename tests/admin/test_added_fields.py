@@ -37,9 +37,8 @@ exec(compile(source, spec.origin, "exec"), vars(rows))
 
 from sqlalchemy import select, update
 from shingling import Page, Store
-from shingling.admin.checks import of_column
-from shingling.admin.files import records_in, write_records
-from shingling.admin.records import Header
+from shingling.admin.files import record_of, write_records
+from shingling.admin.records import of_column, read_export
 from shingling.admin.transfer import export, restore
 from shingling.files.lines import json_lines
 from shingling.store.schema.tables import pages
@@ -53,8 +52,9 @@ with Store.open("one.db") as one, Store.open("two.db") as two:
     file = io.BytesIO()
     write_records(export(one._session), file)
     file.seek(0)
-    records = records_in(json_lines(io.BufferedReader(file)))
-    restore(two._session, Header.from_record(next(records)), records)
+    lines = json_lines(io.BufferedReader(file))
+    records = (record_of(line.values, str(line.number)) for line in lines)
+    restore(two._session, *read_export(records))
     with two._session.reading() as connection:
         query = select(*(pages.c[one] for one in names)).order_by(pages.c.id)
         found = [dict(row) for row in connection.execute(query).mappings()]

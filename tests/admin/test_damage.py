@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-import sqlite3
-from contextlib import closing, suppress
+from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -13,7 +12,6 @@ import pytest
 
 from shingling import Page, Store
 from shingling.errors import StoreError
-from shingling.store.schema.tables import metadata
 from tests.support.commands import dedup_command
 from tests.support.invariants import ending, text, verify, words
 from tests.support.stores import execute, is_postgres, sqlite_only, url_of
@@ -98,49 +96,6 @@ def test_no_page_is_dropped_for_another_one_because_of_a_damaged_row(
 ) -> None:
     make(file)
     execute(file, statement)
-    with Store.open(url_of(file)) as store:
-        assert dropped_for_another(store) == []
-
-
-TABLES = ("pages", "texts", "site_blocks", "recent", "runs", "reviews")
-PLACES = [
-    (table, column.name)
-    for table in TABLES
-    for column in metadata.tables[table].columns
-    if table == "reviews" or not column.primary_key
-]
-
-
-def flip(raw: object, choice: random.Random) -> object:
-    """Another value in the place of one: bytes that are flipped, cut off, or of another type."""
-    kind = choice.randrange(4)
-    if kind == 0 or raw is None:
-        return choice.choice(["x", b"\xff\x00", -1, 1 << 62, 0.5, ""])
-    data = bytearray(raw if isinstance(raw, bytes) else str(raw).encode())
-    if kind == 1 and data:
-        for _ in range(choice.randrange(1, 4)):
-            data[choice.randrange(len(data))] ^= 1 << choice.randrange(8)
-    elif data:
-        del data[choice.randrange(len(data)) :]
-    return bytes(data) if isinstance(raw, bytes) else data.decode(errors="ignore")
-
-
-@pytest.mark.parametrize("seed", range(12))
-@sqlite_only
-def test_rows_that_are_damaged_at_random_drop_no_page_for_another_one(
-    file: Path, seed: int
-) -> None:
-    choice = random.Random(seed)
-    make(file)
-    with closing(sqlite3.connect(file)) as db, db:
-        for _ in range(choice.randrange(1, 12)):
-            table, column = choice.choice(PLACES)
-            name = "batch" if table == "recent" else "rowid"
-            rows = db.execute(f"SELECT {name}, {column} FROM {table}").fetchall()
-            if rows:
-                place, raw = choice.choice(rows)
-                change = f"UPDATE OR IGNORE {table} SET {column} = ? WHERE {name} = ?"
-                db.execute(change, (flip(raw, choice), place))
     with Store.open(url_of(file)) as store:
         assert dropped_for_another(store) == []
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from shingling import Page, Rules, Scheme, SimhashFeatures, Store
-from shingling.admin.importing import decide_export
-from shingling.admin.records import Header, Record
+from shingling.admin.importing import take_export
+from shingling.admin.records import Header, Record, read_export
 from shingling.admin.reviews import merge_reviews
 from shingling.admin.transfer import export, restore
 from shingling.errors import RecordError
@@ -62,9 +62,7 @@ def exported(store: Store, *, with_texts: bool = True) -> list[Record]:
 
 
 def restored(store: Store, records: Iterable[Record]) -> Counter[str]:
-    first, *others = records
-    header = Header.from_record(first)
-    numbers = restore(session_of(store), header, others)
+    numbers = restore(session_of(store), *read_export(iter(records)))
     assert numbers is not None
     return numbers
 
@@ -195,7 +193,7 @@ def test_keys_are_complete_if_they_are_written_in_parts(
 def test_only_an_empty_store_is_restored(records: list[Record], target: Path) -> None:
     with Store.open(url_of(target)) as other:
         run = other.start_run("a crawl that may have begun with its scheme")
-        assert restore(session_of(other), Header.from_record(records[0]), records[1:]) is None
+        assert restore(session_of(other), *read_export(iter(records))) is None
         other.finish_run(run, "finished")
         assert other.status().pages == 0
 
@@ -310,11 +308,9 @@ def test_of_two_reviews_of_a_pair_the_newer_one_stays(store: Store, file: Path) 
 
 def decided(store: Store, records: Iterable[Record], rules: Rules | None = None) -> Counter[str]:
     """Verdicts on the pages of an export that comes into a store that has pages."""
-    first, *others = records
-    header, session = Header.from_record(first), session_of(store)
-    assert restore(session, header, others) is None
-    imported = decide_export(session, rules or Rules(), header, others, ("import", {}))
-    assert imported.bad == 0
+    read = read_export(iter(records))
+    imported = take_export(session_of(store), rules or Rules(), *read, ("import", {}))
+    assert (imported.restored, imported.bad) == (None, 0)
     return imported.counts
 
 
@@ -363,7 +359,7 @@ def test_pages_that_differ_in_own_fields_stay_apart_in_a_store_that_has_pages(
 def test_an_import_into_pages_that_ends_early_is_whole_after_the_next_one(
     records: list[Record], target: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("shingling.admin.importing._PAGES_PER_TRANSACTION", 2)
+    monkeypatch.setattr("shingling.admin.importing.PAGES_PER_TRANSACTION", 2)
     with Store.open(url_of(target), scheme=Scheme(shingle_size=4)) as other:
         other.check([Page("https://z.example/", text(words("z")))])
         with pytest.raises(RecordError, match="minima is b''"):
@@ -413,11 +409,10 @@ def test_a_restored_store_in_postgresql_is_analysed(records: list[Record], targe
 @pytest.mark.parametrize("target", ["sqlite"], indirect=True)
 def test_memory_does_not_grow_with_the_store(target: Path) -> None:
     source = many(4_000)
-    header = Header.from_record(next(source))
     with Store.open(url_of(target)) as store:
         tracemalloc.start()
         try:
-            numbers = restore(session_of(store), header, source)
+            numbers = restore(session_of(store), *read_export(source))
             assert numbers is not None
             assert numbers["page"] == 4_000
             _, restoring = tracemalloc.get_traced_memory()

@@ -10,7 +10,7 @@ import pytest
 
 from shingling import Page, Rules, Store
 from shingling.bulk import Options, deduplicate
-from shingling.errors import BulkError, SchemeError, ShinglingError
+from shingling.errors import BulkError, RecordError, SchemeError, ShinglingError
 from shingling.sketch import Scheme
 from tests.support.commands import dedup_command
 from tests.support.stores import place_of, postgres_only, url_of
@@ -230,6 +230,16 @@ def test_an_empty_file_is_no_exported_store(tmp_path: Path) -> None:
         (tmp_path / name).touch()
     with pytest.raises(ShinglingError, match="first record of a store"):
         against(tmp_path, tmp_path / "out")
+
+
+def test_an_exported_store_that_is_cut_off_is_named_with_what_is_wrong(tmp_path: Path) -> None:
+    bulk(write_lines(tmp_path / "known.jsonl", KNOWN), tmp_path / "known", export=True)
+    file = tmp_path / "known/store.jsonl"
+    lines = file.read_bytes().splitlines(keepends=True)
+    for cut, problem in ((lines[:9], "the end is missing"), ([*lines[:3], b"{\n"], "line 4: not")):
+        file.write_bytes(b"".join(cut))
+        with pytest.raises(RecordError, match=rf"store\.jsonl: {problem}"):
+            against(file, tmp_path / "out")
 
 
 def test_signatures_of_another_scheme_are_not_compared(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,8 +34,10 @@ def jsonl(items: Sequence[Any]) -> bytes:
     return b"".join(json.dumps(item).encode() + b"\n" for item in items)
 
 
-def test_a_feed_is_decided_as_a_crawl_would(dedup: Any, target: str) -> None:
-    done = dedup("import", "--store", target, "--time-field", "when", stdin=jsonl(ITEMS))
+@pytest.mark.parametrize("workers", [0, 1])
+def test_a_feed_is_decided_as_a_crawl_would(dedup: Any, target: str, workers: int) -> None:
+    given = ("--store", target, "--time-field", "when")
+    done = dedup("import", *given, stdin=jsonl(ITEMS), DEDUP_WORKERS=workers)
     assert (done.code, done.err) == (0, "")
     assert (
         done.out == "6 pages: 2 new (33.3%), 1 exact (16.7%), 1 near (16.7%), 1 unchanged (16.7%),"
@@ -79,6 +82,21 @@ def test_wrong_lines_are_named_and_stop_nothing(dedup: Any, target: str) -> None
         "line 5: when is no time in ISO 8601 or seconds since 1970\n"
         "… and 2 more\n"
     )
+
+
+def test_a_feed_that_breaks_off_is_told_as_an_input_of_bulk_is(dedup: Any, target: str) -> None:
+    packed = gzip.compress(jsonl(ITEMS[:2]))[:-4]
+    done = dedup("import", "--store", target, stdin=packed)
+    assert done.out.endswith("3 rows read: 1 bad, 1 kept, 1 removed\n")
+    assert done.err.startswith("line 3: cannot be read any further: ")
+
+
+def test_an_item_that_ends_its_worker_is_left_out(dedup: Any, target: str) -> None:
+    rows = [*ITEMS[:2], {"url": "https://a.example/9", "html": "<p>hang"}]
+    awkward = {"DEDUP_EXTRACTOR": "tests.extraction.extractors.awkward", "DEDUP_TIMEOUT": 2}
+    done = dedup("import", "--store", target, stdin=jsonl(rows), DEDUP_WORKERS=1, **awkward)
+    assert done.code == 0
+    assert done.err.endswith("line 3: timeout\n")
 
 
 def test_items_without_a_url_are_known_by_their_ids(dedup: Any, target: str) -> None:
@@ -178,7 +196,7 @@ def test_a_feed_is_decided_by_what_its_texts_say(
 def test_an_import_that_fails_ends_its_run(
     dedup: Any, target: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("shingling.admin.importing._PAGES_PER_TRANSACTION", 1)
+    monkeypatch.setattr("shingling.bulk.feeds.PAGES_PER_TRANSACTION", 1)
     check = Store.check
 
     def failing(self: Store, batch: Sequence[Page], **given: Any) -> Any:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from shingling import StoredPage
-    from shingling.web.lists import GroupList, GroupRow
+    from shingling.web.lists import GroupRow
 
     Fulfils = Callable[[StoredPage, StoredPage, bool], bool]
 
@@ -97,10 +97,10 @@ def listed(session: Session, chosen: dict[str, str]) -> list[GroupRow]:
     after: str | None = ""
     while after is not None:
         with session.reading() as connection:
-            page: GroupList = groups(connection, group_filter(chosen), after, 97)
-        found += page.rows
-        after = page.next
-        assert page.groups >= len(found)
+            page = groups(connection, group_filter(chosen), after, 97)
+        found += page["rows"]
+        after = page["next"]
+        assert page["groups"] >= len(found)
     return found
 
 
@@ -120,7 +120,7 @@ def test_lists_are_those_of_the_stored_pages(
         with session.reading() as connection:
             first = groups(connection, ordered, limit=5)
             pairs = sum(one.size for one in rows)
-            assert (first.groups, first.pairs) == (len(rows), pairs)
+            assert (first["groups"], first["pairs"]) == (len(rows), pairs)
             for one in rows[:10]:
                 of_one = members(connection, ordered.of_original(one.original))
                 assert len(of_one) == min(one.size, 100)

@@ -1,5 +1,5 @@
 """The commands of the administration."""
 
-from shingling.admin.commands import rebuild, transfer, upkeep
+from shingling.admin.commands import rebuild, upkeep
 
-COMMANDS = (*upkeep.COMMANDS, *rebuild.COMMANDS, *transfer.COMMANDS)
+COMMANDS = (*upkeep.COMMANDS, *rebuild.COMMANDS)

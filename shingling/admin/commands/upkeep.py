@@ -1,7 +1,10 @@
-"""Commands that keep a store in order: `review`, `forget`, `prune`, `backup`, `vacuum`, `check`."""
+"""Commands that keep a store in order and copy it, such as `review`, `forget` and `export`."""
 
 from __future__ import annotations
 
+import sys
+from contextlib import closing
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -184,7 +187,49 @@ def _check(options: CommandOptions) -> int:
     return FOUND if findings.is_sound else NOT_FOUND
 
 
+def _export(options: CommandOptions) -> int:
+    from rich.filesize import decimal
+
+    from shingling.admin.files import output, write_records
+    from shingling.admin.records import watched
+    from shingling.admin.transfer import export
+
+    with open_session(options) as session:
+        records = closing(export(session, with_texts=not options.no_text))
+        with records as opened, output(options.file, force=options.force) as file:
+            header = next(opened)
+            pages = header.fields["pages"]
+            # A bar would be among the lines if both go to one terminal.
+            shown = options.file != "-" or not sys.stdout.isatty()
+            with progress_bar("pages", shown=shown) as show:
+                write_records(watched(chain([header], opened), "export", pages, show), file)
+    if options.file == "-":
+        return FOUND
+    size = Path(options.file).stat().st_size
+    as_json = {"file": options.file, "pages": pages, "bytes": size}
+    line = f"{options.file}: {counted(pages, 'page')}, {decimal(size)}"
+    return print_result(options, as_json, line)
+
+
 COMMANDS = (
+    Subcommand(
+        name="export",
+        group=HelpGroup.FILES,
+        summary="write the store to a file",
+        example="store.jsonl.gz",
+        options=(
+            option(
+                "file",
+                metavar="FILE",
+                nargs="?",
+                default="-",
+                help="JSON lines, packed if the name ends in .gz (default: -, stdout)",
+            ),
+            flag("--no-text", "leave out the main texts"),
+            flag("--force", "replace an existing file"),
+        ),
+        run=_export,
+    ),
     Subcommand(
         name="review",
         group=HelpGroup.DECIDE,

@@ -12,10 +12,10 @@ from pyspark.errors import PySparkException
 
 from shingling.admin.files import json_lines_of
 from shingling.admin.records import Header, Record
-from shingling.admin.signed_pages import end_record, first_records, page_record
 from shingling.bulk.known import require_header
 from shingling.bulk.spark.batches import of_rows
 from shingling.bulk.spark.work import exists
+from shingling.bulk.store_records import end_record, header_and_run, page_record
 from shingling.bulk.storing import STORE_FILE, STORE_FOLDER
 from shingling.errors import BulkError
 from shingling.store.index import Index
@@ -94,8 +94,9 @@ def store_lines(rows: DataFrame, options: Options) -> DataFrame:
     counts = Counter(dict(rows.groupBy("status").count().collect()))
     index = Index.for_rules(options.rules, options.scheme)
     settings = options.as_dict()
-    first = _lines(first_records(options.scheme, index, options.rules, counts, now, settings))
-    ends = [(-1, first), (_LAST, _lines([end_record(counts.total())]))]
+    header, run = header_and_run(options.scheme, index, options.rules, counts, now, settings)
+    first, last = _lines([header.record(), run]), _lines([end_record(header.pages)])
+    ends = [(-1, first), (_LAST, last)]
     frame = rows.sparkSession.createDataFrame(ends, "id long, line string")
     both = rows.unionByName(frame, allowMissingColumns=True).orderBy("id")
     return both.mapInArrow(partial(write_pages, now=now), "value string")

@@ -6,7 +6,16 @@ import logging
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sqlalchemy import Column, MetaData, PrimaryKeyConstraint, String, Table, insert, inspect, text
+from sqlalchemy import (
+    Column,
+    MetaData,
+    PrimaryKeyConstraint,
+    String,
+    Table,
+    insert,
+    inspect,
+    select,
+)
 
 from shingling.errors import StoreVersionError
 from shingling.store.schema.tables import metadata
@@ -37,22 +46,11 @@ _version = Table(
 
 
 def current_revision(connection: Connection) -> str | None:
-    """Revision of the tables, or None for an empty database.
-
-    Raises:
-        StoreVersionError: there are several, or none: something else has written into it.
-    """
+    """Revision of the tables, or None for an empty database."""
     if not inspect(connection).has_table("alembic_version"):
         return None
-    revisions = connection.scalars(text("SELECT version_num FROM alembic_version LIMIT 2")).all()
-    if len(revisions) != 1:
-        found = "several rows" if revisions else "no row"
-        raise StoreVersionError(
-            f"the store's table alembic_version has {found}: its only row names the revision"
-            " of the store's tables; restore a backup, or write the revision of the release that"
-            f" has written the store there ({HEAD} of this release)"
-        )
-    return str(revisions[0])
+    revision: str | None = connection.scalar(select(_version.c.version_num))
+    return revision
 
 
 def upgrade(connection: Connection) -> None:

@@ -208,24 +208,6 @@ def test_a_store_of_an_unknown_release_is_refused_and_left_alone(
         Store.open(url_of(file), create=create)
 
 
-@pytest.mark.parametrize("create", [True, False])
-@pytest.mark.parametrize(
-    ("statement", "found"),
-    [
-        ("DELETE FROM alembic_version", "no row"),
-        ("INSERT INTO alembic_version VALUES ('r0000')", "several rows"),
-    ],
-)
-def test_a_store_without_a_revision_or_with_two_is_refused_with_the_way_out(
-    file: Path, statement: str, found: str, create: bool
-) -> None:
-    made(file)
-    execute(file, statement)
-    message = rf"alembic_version has {found}: .* restore a backup, or write .*{HEAD} of this"
-    with unchanged(file), pytest.raises(StoreVersionError, match=message):
-        Store.open(url_of(file), create=create)
-
-
 def test_a_store_of_another_scheme_is_refused_and_left_alone(file: Path) -> None:
     made(file, shingle_size=3)
     message = r"DEDUP_SHINGLE_SIZE = 3, DEDUP_SCHEME = {}, .* DEDUP_SHINGLE_SIZE = 5"

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from shingling import Page, Store
-from shingling.admin.importing import _seconds
+from shingling.bulk.feeds import seconds_of
 from shingling.errors import PageError
 from shingling.store.model import LAST_SECOND, from_seconds
 from shingling.store.urls import site_of
@@ -110,14 +110,14 @@ def use(folder: Path, text: str) -> None:
 def test_a_page_fetched_in_no_year_is_refused(fetched: float) -> None:
     with pytest.raises(PageError, match="years 1 to 9999"):
         Page("https://example.org/", "text", fetched=fetched)
-    assert _seconds(fetched) is None
+    assert seconds_of(fetched) is None
 
 
 def test_times_of_items_are_those_that_can_be_shown() -> None:
     for time in ("0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", True, "nan", "9" * 400):
-        assert _seconds(time) is None, time
+        assert seconds_of(time) is None, time
     for moment in ("0001-01-01", "9999-12-31T23:59:59", "1e9", 5, "2024-02-29T12:00:00Z"):
-        seconds = _seconds(moment)
+        seconds = seconds_of(moment)
         assert seconds is not None
         from_seconds(int(seconds))
 
