@@ -163,7 +163,9 @@ def main() -> None:
     parser.add_argument("--site", default=",".join(known), help="some of the sites, by name")
     size = parser.add_mutually_exclusive_group()
     size.add_argument("--size", type=int, help="articles, pages, products or threads of each")
-    size.add_argument("--quarter", action="store_true", help="sites of a quarter of their size")
+    size.add_argument(
+        "--quarter", action="store_true", help="large sites at a quarter of their size"
+    )
     parser.add_argument("--seeds", default="1,2,3")
     parser.add_argument("--orders", type=int, help="crawls in memory, in so many orders")
     parser.add_argument("--variant", default=",".join(VARIANTS))

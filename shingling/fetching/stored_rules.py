@@ -1,6 +1,8 @@
 """What is learned of the URLs of sites, as the store keeps it for all crawls: rules and evidence.
 
-Several crawlers add to the same counts: what is written are differences. All rows are bounded.
+Several crawlers add to the same counts: what is written are differences. Crawls at the same time
+may have counted the same pages. So pages that others have added meanwhile stand for a crawl's own:
+the crawl adds those by which it has counted more. All rows are bounded.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import select, text
 
-from shingling.fetching.learning.pages import RuleCounts
+from shingling.fetching.learning.pages import AddedCounts, RuleCounts
 from shingling.store.schema.tables import url_rules
 
 if TYPE_CHECKING:
@@ -27,7 +29,11 @@ _ADD_RULE = text(
     "INSERT INTO url_rules (rule_key, site, change, node, agreed, contradicted, saved, explored)"
     " VALUES (:rule_key, :site, :change, :node, :agreed, :contradicted, :saved, :explored)"
     " ON CONFLICT (rule_key) DO UPDATE SET"
-    " agreed = url_rules.agreed + excluded.agreed,"
+    " agreed = CASE"
+    " WHEN excluded.agreed < 0 OR url_rules.agreed <= :known"
+    " THEN url_rules.agreed + excluded.agreed"
+    " WHEN url_rules.agreed < :known + excluded.agreed THEN :known + excluded.agreed"
+    " ELSE url_rules.agreed END,"
     " contradicted = url_rules.contradicted + excluded.contradicted,"
     " saved = url_rules.saved + excluded.saved,"
     " explored = url_rules.explored + excluded.explored"
@@ -53,8 +59,14 @@ def save(session: Session, rules: Sequence[RuleCounts]) -> bool:
         session: the store.
         rules: differences of their counts.
     """
-    kept = filter(_is_bounded, rules)
-    rows = [{**rule._asdict(), "rule_key": _key(*rule[:3])} for rule in kept]
+    rows = [
+        {
+            **rule._asdict(),
+            "rule_key": _key(*rule[:3]),
+            "known": rule.known if isinstance(rule, AddedCounts) else _MAX_COUNT,
+        }
+        for rule in filter(_is_bounded, rules)
+    ]
     # In the order of their keys, so that no two crawlers wait for each other's.
     added = sorted(rows, key=lambda row: row["rule_key"])
     if added:

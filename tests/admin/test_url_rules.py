@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import insert
 
 from shingling import Page, Store
-from shingling.fetching.learning import RuleCounts
+from shingling.fetching.learning import RuleCounts, UrlLearner
 from shingling.fetching.stored_rules import read_rules, save
 from shingling.store.forgetting import Chosen, forget
 from shingling.store.schema.tables import site_blocks
 from shingling.store.templates import pack_entries
+from tests.fetching.learning.simulated import page_of, text_of
 from tests.support.commands import dedup_command
 from tests.support.pages import article
 from tests.support.stores import all_rows, originals, session_of, url_of
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import pytest
+
+    from shingling.store.session import Session
 
 SITE = "example.org"
 SID = "drop-parameter sid"
@@ -44,6 +47,48 @@ def test_what_several_crawlers_have_counted_adds_up(store: Store, file: Path) ->
     assert store.status().url_rules == 2
     save(session_of(store), [counts(agreed=-4), counts(agreed=-5)])  # halved by two at once
     assert rules_of(store)[SID, SITE][0] == 0
+
+
+def _meets(learner: UrlLearner, numbers: range, *, other: str = "") -> None:
+    """Note pages under two URLs each; `other` is the text of the second one."""
+    for number in numbers:
+        for url in (f"https://{SITE}/{number}", f"https://{SITE}/{number}?sid=1"):
+            found = f"{other} {number}" if other and "?" in url else f"page {number}"
+            learner.note_page(page_of(url, text_of(found)))
+
+
+def test_a_page_that_two_crawls_count_at_the_same_time_counts_once(
+    store: Store, file: Path
+) -> None:
+    with Store.open(url_of(file)) as other:
+        first, second = (UrlLearner(), session_of(store)), (UrlLearner(), session_of(other))
+
+        def agreed_after(crawl: tuple[UrlLearner, Session], numbers: range) -> object:
+            _meets(crawl[0], numbers)
+            save(crawl[1], crawl[0].take_changes())
+            return rules_of(store)[SID, "/"][0]
+
+        assert agreed_after(first, range(4)) == 4
+        assert agreed_after(second, range(10)) == 10
+        assert agreed_after(first, range(4, 10)) == 10
+        assert agreed_after(first, range(10, 12)) == 12  # the second one has met ten
+        assert agreed_after(second, range(10, 13)) == 13
+        third = UrlLearner(), session_of(other)
+        third[0].load_rules(SITE, read_rules(third[1], SITE))
+        assert agreed_after(third, range(20, 22)) == 15  # a later crawl goes on from there
+
+
+def test_what_one_crawl_has_halved_another_one_does_not_restore(store: Store) -> None:
+    learners = UrlLearner(), UrlLearner()
+    for learner in learners:
+        learner.load_rules(SITE, [counts(node="/", agreed=40)])
+    save(session_of(store), [counts(node="/", agreed=40)])
+    _meets(learners[0], range(1), other="another page")
+    _meets(learners[1], range(1, 3))
+    for learner in learners:
+        save(session_of(store), learner.take_changes())
+    agreed, contradicted, _, _ = rules_of(store)[SID, "/"]
+    assert (agreed, contradicted) == (22, 1)
 
 
 def test_rules_of_a_site_are_forgotten_and_of_no_other(store: Store) -> None:

@@ -17,6 +17,13 @@ import pytest
 
 from benchmarks import crawl as crawls, sign, store_growth, verdicts
 from benchmarks.fetches.sites.articles import Mixed, Wiki
+from benchmarks.fetches.sites.declared import (
+    Catalogue,
+    Magazine,
+    MagazineFirst,
+    MagazineMixed,
+    MagazineStart,
+)
 from benchmarks.fetches.sites.shops import Shop
 from benchmarks.hostile import bombs, mutated, mutations
 from benchmarks.hostile.mutations import MUTATIONS, Mutator
@@ -250,7 +257,8 @@ def test_small_pages_are_crawled(tmp_path: Path) -> None:
 # Simulated sites: they answer what they link to, and their truth is right
 
 
-_SITES = (Mixed, Shop, Wiki)  # the others need the main texts of many pages
+# The others need the main texts of many pages, or differ from one of these in their links alone.
+_SITES = (Mixed, Shop, Wiki, Catalogue, MagazineMixed)
 _MAX_URLS = 400
 
 
@@ -283,3 +291,15 @@ def test_a_seed_gives_one_site_where_urls_of_one_form_show_one_content(
     assert found == same
     assert found != other
     assert {form: shown for form, shown in contents.items() if len(shown) > 1} == {}
+
+
+@pytest.mark.parametrize(
+    ("kind", "declared"),
+    [(Magazine, "/section/1?p=2"), (MagazineFirst, "/section/1"), (MagazineStart, "/")],
+)
+def test_the_second_page_of_a_list_declares_what_its_site_does(
+    kind: type[Site], declared: str, data: Path
+) -> None:
+    shown = kind(1, data).show("http://m.magazine.example/section/1?p=2&ref=home", 0)
+    assert shown.canonical == f"http://magazine.example{declared}"
+    assert declared in shown.html()

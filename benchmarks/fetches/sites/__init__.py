@@ -2,6 +2,16 @@
 
 from benchmarks.fetches.sites.articles import Mixed, News, Wiki
 from benchmarks.fetches.sites.boards import Board, Forum
+from benchmarks.fetches.sites.declared import (
+    Catalogue,
+    CatalogueFirst,
+    CatalogueMixed,
+    CatalogueStart,
+    Magazine,
+    MagazineFirst,
+    MagazineMixed,
+    MagazineStart,
+)
 from benchmarks.fetches.sites.manuals import (
     Architectures,
     Documentation,
@@ -14,4 +24,6 @@ from benchmarks.fetches.sites.shops import Collections, Shop, SmallStorefront, S
 SITES = (
     *(Forum, Shop, News, Manual, Languages, Versions, Wiki, Mixed),
     *(Collections, Board, Documentation, Architectures, SmallStorefront, Storefront),
+    *(Magazine, MagazineFirst, MagazineStart, MagazineMixed),
+    *(Catalogue, CatalogueFirst, CatalogueStart, CatalogueMixed),
 )

@@ -122,3 +122,13 @@ class RuleCounts(NamedTuple):
     contradicted: int = 0
     saved: int = 0
     explored: int = 0
+
+
+class AddedCounts(RuleCounts):
+    """What a crawl adds to the counts of a rule.
+
+    Attributes:
+        known: pages that agreed, which the crawl has read or added before.
+    """
+
+    known: int

@@ -20,7 +20,7 @@ from shingling.fetching.learning.changes import (
     words_of,
 )
 from shingling.fetching.learning.evidence import Tree
-from shingling.fetching.learning.pages import Contradiction, RuleCounts, UrlRule
+from shingling.fetching.learning.pages import AddedCounts, Contradiction, RuleCounts, UrlRule
 from shingling.fetching.learning.parts import ROOT, path_to, split
 
 if TYPE_CHECKING:
@@ -188,13 +188,16 @@ class SiteRules:
 
     def take_changes(self, site: str) -> list[RuleCounts]:
         """Take what has been counted since the last call, with the name of the site."""
-        return [
-            RuleCounts(site, change.text, node, *added)
-            for change, tree in self.trees.items()
+        taken: list[RuleCounts] = []
+        for change, tree in self.trees.items():
             # A value that was seen once does not recur.
-            if change.kind != DROP_VALUE or tree.root.agreed > 1 or any(tree.root.saved)
-            for node, added in tree.changes()
-        ]
+            if change.kind == DROP_VALUE and tree.root.agreed <= 1 and not any(tree.root.saved):
+                continue
+            for node, added in tree.changes():
+                counts = AddedCounts(site, change.text, node, *added)
+                counts.known = tree.nodes[node].saved[0] - counts.agreed
+                taken.append(counts)
+        return taken
 
     def for_people(self, site: str) -> list[UrlRule]:
         """All rules of a site with their evidence, those of the same change together."""
