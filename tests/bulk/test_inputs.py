@@ -507,6 +507,27 @@ def test_a_run_that_removes_most_rows_says_what_they_share(
     assert not caplog.messages
 
 
+def test_rows_with_text_of_their_own_stay_if_that_is_asked_for(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    said = "The office is open on working days and takes letters for all who live in the town."
+    rows = [
+        {"id": str(at), "text": f"Contact of clerk {at}\n{said}\nThe room is number {at}."}
+        for at in range(40)
+    ]
+    file = write_lines(tmp_path / "rows.jsonl", [*rows, {**rows[7], "id": "copy"}])
+    assert deduplicate([str(file)], tmp_path / "all", ALONE).unique == 1
+    assert "keep rows that say something of their own with --own-text keep, name" in caplog.text
+    assert "--skip-words" not in caplog.text, "they begin with the same two words"
+    caplog.clear()
+    for own_text in ("keep", "strict"):
+        options = replace(ALONE, own_text=own_text)
+        assert deduplicate([str(file)], tmp_path / own_text, options).unique == 40
+    assert not caplog.messages
+    with pytest.raises(BulkError, match="own_text 'all' is not known"):
+        Options(own_text="all")
+
+
 def test_words_that_rows_begin_with_are_left_out_of_what_is_compared_alone(tmp_path: Path) -> None:
     prompt, own, other = random_texts(5, 3, 60)
     skipping = Options(workers=0, skip_words=60)
