@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from shingling.sketch.shingles import fingerprints, keyed_hashes
+from shingling import kernel
+from shingling.sketch.shingles import KEY, fingerprints, keyed_hashes
 from shingling.text import (
     CURRENCY,
     LINK_MARK,
@@ -27,6 +28,7 @@ from shingling.text import (
     fold_words,
     without_marks,
 )
+from shingling.text.folding import fold_table
 from shingling.text.prepared import split_lines
 
 if TYPE_CHECKING:
@@ -124,11 +126,24 @@ def says_more(text: str, other: str, own_text: str, min_words: int) -> bool:
     """
     if own_text == "ignore":
         return False
+    if own_text == "keep" and kernel.COMPILED:
+        given = text, other, fold_table().data, min_words, KEY
+        decided = kernel.says_more(*given)
+        if decided is None:
+            decided = kernel.says_more(*given, _folded_lines(text), _folded_lines(other))
+        if decided is not None:
+            return decided
     lines, others = map(split_lines, (text, other))
     if own_text == "strict":
         return bool(own_lines(lines, others))
     passage = own_passage(lines, others, min_words)
     return passage is not None and passage.counts
+
+
+def _folded_lines(text: str) -> str:
+    """Fold each line of a text, and write each list of numbers in brackets as one word."""
+    folded = "\n".join(map(fold_line, text.split("\n")))
+    return _IN_BRACKETS.sub(_without_blanks, folded)
 
 
 def other_number(
@@ -293,7 +308,7 @@ def _words_of(line: str) -> list[str]:
     folded, words = (part.decode() for part in fold_words(line))
     if not _DIGIT.search(folded):
         return words.split()
-    folded = _IN_BRACKETS.sub(lambda match: match[0].replace(" ", ""), folded)
+    folded = _IN_BRACKETS.sub(_without_blanks, folded)
     numbers: list[str] = []
 
     def stand_in(match: re.Match[str]) -> str:
@@ -305,6 +320,10 @@ def _words_of(line: str) -> list[str]:
     masked = _NAME_OR_NUMBER.sub(stand_in, folded.replace(_STAND_IN, " "))
     next_number = iter(numbers)
     return [next(next_number) if word == _STAND_IN else word for word in canonical_words(masked)]
+
+
+def _without_blanks(match: re.Match[str]) -> str:
+    return match[0].replace(" ", "")
 
 
 def _sorted(words: Sequence[str]) -> tuple[list[str], Counter[str]]:
