@@ -13,6 +13,7 @@ import numpy as np
 from shingling.admin.files import write_records
 from shingling.bulk.deciding import groups_of, with_more_kept
 from shingling.bulk.options import OUTPUT_FORMATS, Problem, Summary
+from shingling.bulk.rows import compared_text
 from shingling.bulk.signed_rows import EXACT, NEAR, NO_ROW, SHORT
 from shingling.bulk.storing import STORE_FILE, store_records
 from shingling.console.files import LEFT_OVER, written_whole
@@ -119,14 +120,14 @@ class Output:
             f" (resemblance {shared:.2f})"
         )
         texts = [self.signed.text(int(row)) for row in rows[:_ROWS_COMPARED]]
-        words = [text.split() for text in texts]
-        start = [*takewhile(lambda column: len({*column}) == 1, zip(*words, strict=False))]
+        words = zip(*map(str.split, texts), strict=False)
+        start = sum(1 for _ in takewhile(lambda several: len({*several}) == 1, words))
         ways = "name a field that has only what is their own with --text-field, or another"
-        first, last = (" ".join(words[at][len(start) :]) for at in (0, -1))
-        alike = compare(first, last, self.options.scheme).resemblance
-        if start and first and last and alike < self.options.rules.threshold:
-            message += f". They begin with the same {len(start):,} words"
-            skipped = self.options.skip_words + len(start)
+        rest = [compared_text(texts[at], start) for at in (0, -1)]
+        alike = compare(rest[0] or "", rest[1] or "", self.options.scheme).resemblance
+        if start and all(rest) and alike < self.options.rules.threshold:
+            message += f". They begin with the same {start:,} words"
+            skipped = self.options.skip_words + start
             ways = f"leave these out with --skip-words {skipped}, {ways}"
         elif self.options.own_text == "ignore" and says_more(
             texts[-1], texts[0], "keep", self.options.rules.min_words

@@ -128,10 +128,10 @@ def says_more(text: str, other: str, own_text: str, min_words: int) -> bool:
         return False
     if own_text == "keep" and kernel.COMPILED:
         given = text, other, fold_table().data, min_words, KEY
-        decided = kernel.says_more(*given)
-        if decided is None:
-            decided = kernel.says_more(*given, _folded_lines(text), _folded_lines(other))
-        if decided is not None:
+        if (decided := kernel.says_more(*given)) is not None:
+            return decided
+        folded = map(_folded_lines, (text, other))
+        if (decided := kernel.says_more(*given, *folded)) is not None:
             return decided
     lines, others = map(split_lines, (text, other))
     if own_text == "strict":
