@@ -638,6 +638,15 @@ static int is_reference(const Py_UCS4 *at, const Py_UCS4 *end)
     return at < end && *at == ';';
 }
 
+/* Whether a list of numbers may begin behind "[". */
+static int is_list(const Py_UCS4 *at, const Py_UCS4 *end, const uint32_t *table)
+{
+    while (at < end && ((CODE(table[*at]) >= '0' && CODE(table[*at]) <= '9')
+                        || CLASS(table[*at]) == IGNORABLE || table[*at] & NEEDS_CONTEXT))
+        at++;
+    return at < end && CODE(table[*at]) == ',';
+}
+
 /* Fold a line, with one blank for each run of white space and none at its ends; return its end, or
  * NULL where Unicode has to fold it or the rule changes it. `room` has 3 for each code point. */
 static Py_UCS4 *fold_codes(const Py_UCS4 *at, const Py_UCS4 *end, const uint32_t *table,
@@ -653,8 +662,7 @@ static Py_UCS4 *fold_codes(const Py_UCS4 *at, const Py_UCS4 *end, const uint32_t
         if (*at < 0x80) {
             if (code == '&' && is_reference(at, end))
                 return NULL;
-            if (code == '[' && !is_folded && at + 1 < end && CODE(table[at[1]]) >= '0'
-                && CODE(table[at[1]]) <= '9')
+            if (code == '[' && is_list(at + 1, end, table))
                 return NULL;
             has_digit |= code >= '0' && code <= '9';
             if (code != ' ' || (to > room && to[-1] != ' '))

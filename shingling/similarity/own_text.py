@@ -141,9 +141,8 @@ def says_more(text: str, other: str, own_text: str, min_words: int) -> bool:
 
 
 def _folded_lines(text: str) -> str:
-    """Fold each line of a text, and write each list of numbers in brackets as one word."""
-    folded = "\n".join(map(fold_line, text.split("\n")))
-    return _IN_BRACKETS.sub(_without_blanks, folded)
+    """Fold each line of a text."""
+    return "\n".join(map(fold_line, text.split("\n")))
 
 
 def other_number(
@@ -308,7 +307,7 @@ def _words_of(line: str) -> list[str]:
     folded, words = (part.decode() for part in fold_words(line))
     if not _DIGIT.search(folded):
         return words.split()
-    folded = _IN_BRACKETS.sub(_without_blanks, folded)
+    folded = _IN_BRACKETS.sub(lambda match: match[0].replace(" ", ""), folded)
     numbers: list[str] = []
 
     def stand_in(match: re.Match[str]) -> str:
@@ -320,10 +319,6 @@ def _words_of(line: str) -> list[str]:
     masked = _NAME_OR_NUMBER.sub(stand_in, folded.replace(_STAND_IN, " "))
     next_number = iter(numbers)
     return [next(next_number) if word == _STAND_IN else word for word in canonical_words(masked)]
-
-
-def _without_blanks(match: re.Match[str]) -> str:
-    return match[0].replace(" ", "")
 
 
 def _sorted(words: Sequence[str]) -> tuple[list[str], Counter[str]]:
