@@ -10,7 +10,16 @@ from scrapy.exceptions import UsageError
 
 from shingling.bulk.import_command import IMPORT
 from shingling.console.opening import chosen_url
-from shingling.console.options import EVERY, flag, name_option, option, share, text, whole_number
+from shingling.console.options import (
+    EVERY,
+    OWN_TEXT_OPTION,
+    flag,
+    name_option,
+    option,
+    share,
+    text,
+    whole_number,
+)
 from shingling.console.output import (
     FOUND,
     counted,
@@ -102,6 +111,7 @@ def options_of(options: CommandOptions) -> Options:
             options.html_field or options.settings.html_fields[0],
             options.id_field,
         ),
+        own_text=options.own_text or "ignore",
         skip_words=options.skip_words,
         format=options.format,
         delimiter=_TABS.get(options.delimiter, options.delimiter),
@@ -204,6 +214,7 @@ COMMANDS = (
                 "field of a row (default: id, url or _id, if a row has one; else its file"
                 " and line)",
             ),
+            OWN_TEXT_OPTION,
             option(
                 "--skip-words",
                 type=whole_number(0, 1 << 31),

@@ -6,28 +6,29 @@ Each row is decided as `Store.check` would decide it after all rows before it.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from sys import getsizeof
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shingling.bulk.options import keeps_order
-from shingling.bulk.pairs import KeyJoin, Pairs, decide_near, keys_of
+from shingling.bulk.pairs import KeyJoin, Pairs, decide_near, keys_of, measure_texts
 from shingling.bulk.signed_rows import DECISION, EXACT, KEPT, NEAR, NO_ROW, SHORT
 from shingling.rules import METHODS
 from shingling.similarity.match_rule import MatchRule
-from shingling.similarity.measures import overlap, unless_forged
 from shingling.sketch import fingerprint_set
 from shingling.sketch.banding import Banding
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from shingling.arrays import Fingerprints, Flags, Hashes, Integers, Minima, Numbers, Records
+    from shingling.arrays import Flags, Hashes, Integers, Minima, Numbers, Records
     from shingling.bulk.options import Options
+    from shingling.bulk.pairs import ComparedText
     from shingling.bulk.signed_rows import SignedRows
     from shingling.similarity.measures import Overlap
 
-_FINGERPRINTS_BYTES = 1 << 26  # known at once, besides those of one row
+_TEXTS_BYTES = 1 << 26  # with their fingerprints, known at once besides those of one row
 _HIGH_HALF = np.uint64(0xFFFFFFFF << 32)  # of a key
 
 
@@ -194,7 +195,7 @@ class _PairFinder:
     long_enough: Flags
     simhashes: Hashes
     report: Callable[[float], None]
-    _known: dict[int, Fingerprints] = field(default_factory=dict)
+    _known: dict[int, ComparedText] = field(default_factory=dict)
     _known_bytes: int = 0
 
     def find(self, queries: Flags, removed: Flags, limit: int) -> tuple[Pairs, Flags]:
@@ -250,23 +251,18 @@ class _PairFinder:
 
     def measure(self, row: int, other: int) -> Overlap:
         """Measure what the texts of two rows have in common."""
-        both = overlap(self._fingerprints(row), self._fingerprints(other))
-        if self.match_rule.min_resemblance:
-            return both
-        return unless_forged(both, self._text(row), self._text(other), self.options.scheme)
+        return measure_texts(self._text(row), self._text(other), self.options)
 
     def _minima(self, rows: Numbers) -> Minima:
         return self.signed.minima_of(self.order[rows])
 
-    def _text(self, row: int) -> str:
-        return self.signed.text(int(self.order[row]))
-
-    def _fingerprints(self, row: int) -> Fingerprints:
+    def _text(self, row: int) -> ComparedText:
         known = self._known.get(row)
         if known is None:
-            if self._known_bytes > _FINGERPRINTS_BYTES:
+            if self._known_bytes > _TEXTS_BYTES:
                 self._known.clear()
                 self._known_bytes = 0
-            known = self._known[row] = fingerprint_set(self._text(row), self.options.scheme)
-            self._known_bytes += known.nbytes
+            text = self.signed.text(int(self.order[row]))
+            known = self._known[row] = text, fingerprint_set(text, self.options.scheme)
+            self._known_bytes += known[1].nbytes + getsizeof(text)
         return known

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from shingling.errors import BulkError
-from shingling.rules import DEFAULT_EXTRACTOR, MAX_BYTES, METHODS, WORKER_MEMORY_BYTES
+from shingling.rules import DEFAULT_EXTRACTOR, MAX_BYTES, METHODS, OWN_TEXT, WORKER_MEMORY_BYTES
 from shingling.rules.rules import Rules
 from shingling.sketch import Scheme
 
@@ -50,6 +50,9 @@ class Options:
         fields: names of the rows' fields.
         format: of all inputs, one of `INPUT_FORMATS`; None goes by the names of the files.
         delimiter: of the cells of CSV; None takes what separates the names of the header.
+        own_text: which rows stay although they resemble an original: "keep", those whose text says
+            something of its own, as on pages of one site; "strict", those with any changed line;
+            "ignore", none.
         skip_words: number of words that each text is compared without at its beginning, such as
             those of a prompt that most rows begin with. Rows come out whole.
         query: filter in extended JSON for collections of MongoDB; None takes all documents.
@@ -78,6 +81,7 @@ class Options:
     fields: Fields = field(default_factory=Fields)
     format: str | None = None
     delimiter: str | None = None
+    own_text: str = "ignore"
     skip_words: int = 0
     query: str | None = None
     keep: str = "first"
@@ -104,6 +108,7 @@ class Options:
             ("output", OUTPUT_FORMATS),
             ("format", (None, *INPUT_FORMATS)),
             ("keep", KEPT_ROWS),
+            ("own_text", OWN_TEXT),
         ):
             if (value := getattr(self, name)) not in values:
                 known = ", ".join(filter(None, values))
@@ -133,6 +138,7 @@ class Options:
             "simhash_distance": rules.simhash_distance,
             "extractor": self.extractor,
             "fields": list(self.fields),
+            "own_text": self.own_text,
             "skip_words": self.skip_words,
             "format": self.format,
             "keep": [self.keep, self.order_field],

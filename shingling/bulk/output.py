@@ -13,6 +13,7 @@ import numpy as np
 from shingling.admin.files import write_records
 from shingling.bulk.deciding import groups_of, with_more_kept
 from shingling.bulk.options import OUTPUT_FORMATS, Problem, Summary
+from shingling.bulk.rows import compared_text
 from shingling.bulk.signed_rows import EXACT, NEAR, NO_ROW, SHORT
 from shingling.bulk.store_records import end_record
 from shingling.bulk.storing import STORE_FILE, export_of
@@ -20,6 +21,8 @@ from shingling.console.files import LEFT_OVER, written_whole
 from shingling.errors import BulkError
 from shingling.json_values import to_json
 from shingling.rules import METHODS
+from shingling.similarity.comparison import compare
+from shingling.similarity.own_text import says_more
 from shingling.store.index import Index
 from shingling.text import plain_line
 
@@ -103,7 +106,10 @@ class Output:
         return summary
 
     def removed_too_many(self, summary: Summary) -> str:
-        """Say that most rows are removed, and what the largest group shares; "" if few are."""
+        """Say that most rows are removed, what the largest group shares, and which options help.
+
+        "" if few are.
+        """
         if summary.total < _LEAST_ROWS or summary.repeated <= _MUCH * summary.total:
             return ""
         originals, duplicates, starts, sizes = groups_of(self.staying, self.signed.first)
@@ -115,13 +121,20 @@ class Output:
             f" duplicates of one row, {plain_line(next(self._ids(originals[largest:])))}"
             f" (resemblance {shared:.2f})"
         )
-        texts = [self.signed.text(int(row)).split() for row in rows[:_ROWS_COMPARED]]
-        start = [*takewhile(lambda words: len({*words}) == 1, zip(*texts, strict=False))]
+        texts = [self.signed.text(int(row)) for row in rows[:_ROWS_COMPARED]]
+        words = zip(*map(str.split, texts), strict=False)
+        start = sum(1 for _ in takewhile(lambda several: len({*several}) == 1, words))
         ways = "name a field that has only what is their own with --text-field, or another"
-        if 0 < len(start) < min(map(len, texts)):
-            message += f". They begin with the same {len(start):,} words"
-            skipped = self.options.skip_words + len(start)
+        rest = [compared_text(texts[at], start) for at in (0, -1)]
+        alike = compare(rest[0] or "", rest[1] or "", self.options.scheme).resemblance
+        if start and all(rest) and alike < self.options.rules.threshold:
+            message += f". They begin with the same {start:,} words"
+            skipped = self.options.skip_words + start
             ways = f"leave these out with --skip-words {skipped}, {ways}"
+        elif self.options.own_text == "ignore" and says_more(
+            texts[-1], texts[0], "keep", self.options.rules.min_words
+        ):
+            ways = f"keep rows that say something of their own with --own-text keep, {ways}"
         return f"{message}. If they are no copies, {ways} --threshold"
 
     def _save(self, name: str, form: str, lines: Iterator[bytes], columns: dict[str, str]) -> None:

@@ -9,6 +9,7 @@ nothing changes.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,6 +17,8 @@ import numpy as np
 
 from shingling.rules import METHODS
 from shingling.similarity.match_rule import MAX_CANDIDATES_MEASURED
+from shingling.similarity.measures import overlap, unless_forged
+from shingling.similarity.own_text import says_more
 from shingling.sketch import FUNCTIONS
 from shingling.store.backends.base import MAX_PAGES_PER_KEY
 from shingling.store.index import Index
@@ -24,11 +27,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any, TypeAlias
 
-    from shingling.arrays import Flags, Floats, Hashes, Integers, Numbers
+    from shingling.arrays import Fingerprints, Flags, Floats, Hashes, Integers, Numbers
     from shingling.bulk.options import Options
     from shingling.similarity.match_rule import MatchRule
     from shingling.similarity.measures import Overlap
     from shingling.sketch import Banding, Halves
+
+    ComparedText: TypeAlias = tuple[str, Fingerprints]
+    """Text of a row, and the fingerprints of its shingles."""
 
     Find: TypeAlias = Callable[[Flags, Flags, int], "tuple[Pairs, Flags]"]
     """Finds pairs: of queries, with rows that are not removed, at most so many under a key.
@@ -112,6 +118,21 @@ class Pairs(NamedTuple):
             known = ~np.isnan(own[old])
             theirs[new[known]] = own[old[known]]
         return self.take(~rows[self.rows]).joined(others).sorted()
+
+
+def measure_texts(row: ComparedText, other: ComparedText, options: Options) -> Overlap:
+    """Overlap of a row and an earlier one; of less than nothing, if the row stays all the same.
+
+    It does if it says something of its own, or if the two share hashes and not the words.
+    """
+    (text, shingles), (other_text, other_shingles) = row, other
+    rules, both = options.rules, overlap(shingles, other_shingles)
+    if rules.least_resemblance is None:
+        both = unless_forged(both, text, other_text, options.scheme)
+    if both.resemblance < (rules.least_resemblance or 0.0):
+        return both
+    is_kept = says_more(text, other_text, options.own_text, rules.min_words)
+    return replace(both, shared=-1) if is_kept else both
 
 
 class KeyJoin:

@@ -26,6 +26,7 @@ from shingling.errors import ShinglingError, message_line, printable
 from shingling.rules import MAX_FILE_BYTES, MEASURES, UNIQUE_FROM, UNIQUENESS
 from shingling.similarity.collection import Collection, MeasuredDocument
 from shingling.similarity.cosines import DocumentFrequencies
+from shingling.similarity.own_text import says_more
 from shingling.sketch.idf import Idf
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def compare_all(options: CommandOptions, scheme: Scheme, weighting: Weighting) -
         return _print_uniqueness(names, collection, options)
     if options.matrix:
         return _print_matrix(names, collection, measure, options)
-    return _print_pairs(names, collection, measure, options)
+    return _print_pairs(documents, collection, measure, options)
 
 
 def frequencies_of(
@@ -140,23 +141,32 @@ def _texts(files: Sequence[str], field: str | None) -> Iterator[FileText]:
 
 
 def _print_pairs(
-    names: Sequence[str], collection: Collection, measure: str, options: CommandOptions
+    documents: Sequence[MeasuredDocument],
+    collection: Collection,
+    measure: str,
+    options: CommandOptions,
 ) -> int:
     threshold = 0.5 if options.threshold is None else options.threshold
-    pairs = [*islice(collection.pairs(measure, threshold), MAX_PAIRS_LISTED + 1)]
+    own_text, min_words = options.own_text or "ignore", options.settings.rules.min_words
+    found = (
+        pair
+        for pair in collection.pairs(measure, threshold)
+        if not says_more(documents[pair.b].text, documents[pair.a].text, own_text, min_words)
+    )
+    pairs = [*islice(found, MAX_PAIRS_LISTED + 1)]
     if len(pairs) > MAX_PAIRS_LISTED:
         raise ShinglingError(f"more than {MAX_PAIRS_LISTED:,} pairs: choose a higher --threshold")
     pairs.sort(key=lambda pair: (-pair.value, pair.a, pair.b))
-    listed_pairs = [(pair.value, names[pair.a], names[pair.b]) for pair in pairs]
+    listed_pairs = [(pair.value, documents[pair.a].name, documents[pair.b].name) for pair in pairs]
     if options.json:
         listed = [{"a": a, "b": b, measure: round(value, 4)} for value, a, b in listed_pairs]
-        print_json({"documents": len(names), "threshold": threshold, "pairs": listed})
+        print_json({"documents": len(documents), "threshold": threshold, "pairs": listed})
     elif listed_pairs or options.csv:
         _print_rows(
             [measure, "A", "B"], [(f"{value:.3f}", a, b) for value, a, b in listed_pairs], options
         )
     else:
-        print_lines(f"no two of {counted(len(names), 'document')} have {threshold:g} or more")
+        print_lines(f"no two of {counted(len(documents), 'document')} have {threshold:g} or more")
     return FOUND if listed_pairs else NOT_FOUND
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shingling.errors import StoreError
 from shingling.plugin import settings
+from shingling.rules import OWN_TEXT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -193,6 +194,14 @@ EVERY = option(
     help="time between two lines of progress, where there is no terminal (default: 5)",
 )
 """Of commands that tell how far they have come."""
+
+OWN_TEXT_OPTION = option(
+    "--own-text",
+    choices=OWN_TEXT,
+    help="do not take a text for a copy that says something of its own: keep, other numbers or"
+    " passages; strict, any changed line (default: ignore)",
+)
+"""Of commands that compare the texts of files."""
 
 share = number(1)
 days = number(MAX_DAYS, " of days")

@@ -13,6 +13,7 @@ try:
     from shingling.kernel._kernel import (
         fingerprints as fingerprints,
         fold_words as fold_words,
+        says_more as says_more,
         sign as sign,
     )
 except ImportError:

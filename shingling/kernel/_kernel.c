@@ -1,7 +1,8 @@
 /* Text -> canonical words -> shingles -> minima and SimHash, with the same bits as in NumPy.
  *
  * fold_words does what text/folding.py and text/words.py do; fingerprints and sign do what
- * sketch/shingles.py, minhash.py and simhash.py do. The GIL is released while a text is processed.
+ * sketch/shingles.py, minhash.py and simhash.py do; says_more does what similarity/own_text.py does
+ * with most texts. The GIL is released while a text is processed.
  */
 #define Py_LIMITED_API 0x030B0000 /* one binary for each CPython from 3.11 on */
 /* Formats have no "#": built by CPython 3.13 or newer, they would fail on 3.11 and 3.12. */
@@ -396,10 +397,828 @@ static PyObject *sign(PyObject *self, PyObject *args)
     return result;
 }
 
+/* From here on: whether a text says more than another one, as similarity/own_text.py decides it.
+ *
+ * Ordinary texts alone are decided. Where the rule looks at more than is done here, it is asked. */
+
+#define RUN 5 /* words by which a passage is known again */
+#define MAX_SIGNS 4 /* before a number */
+#define MAX_PASSAGES 200 /* that are looked at */
+#define MAX_PLACES 8 /* of the words before and behind a passage */
+#define MAX_CHARACTERS 200000 /* of two texts */
+#define MAX_LINES 0xFFFF /* more are one, as split_lines has it */
+#define LINK_MARK 0x2063
+#define HALF_SPACE 0x200C /* between the parts of a Persian word */
+#define STAND_IN 0x298 /* for a number, in Python: a blank where there are numbers */
+
+enum { NOTHING, MORE, UNSURE };
+enum { WORD, NUMBER, IDENTIFIER };
+
+/* Memory of one call, given back together. */
+typedef struct {
+    void *blocks[64];
+    int count;
+    int is_full;
+} Memory;
+
+static void *take(Memory *memory, size_t count, size_t size)
+{
+    void *block = memory->count < 64 ? calloc(count + 1, size) : NULL;
+    if (block == NULL)
+        memory->is_full = 1;
+    else
+        memory->blocks[memory->count++] = block;
+    return block;
+}
+
+/* A text: its lines, and the words of each. */
+typedef struct {
+    const Py_UCS4 *codes, *end;
+    const Py_UCS4 *folded, *folded_end; /* the same lines, folded by Unicode; or NULL */
+    const Py_UCS4 **starts, **ends; /* of lines that are not blank */
+    const Py_UCS4 **folded_starts, **folded_ends;
+    Py_ssize_t lines;
+    uint8_t *in_both; /* lines that the other text has too */
+    Py_ssize_t *first; /* word of each line, and one behind the last */
+    Py_ssize_t words;
+    uint8_t *bytes; /* of the words, in UTF-8 */
+    Py_ssize_t *begins; /* of each word among the bytes, and one behind the last */
+    uint8_t *kinds; /* of words */
+    uint64_t *hashes;
+} Text;
+
+/* A folded line while it is cut into words. */
+typedef struct {
+    const uint32_t *table;
+    const Py_UCS4 *start, *end;
+    uint8_t *to;
+    Text *text;
+    int is_unsure;
+} Cut;
+
+static int is_digit(const Cut *cut, const Py_UCS4 *at)
+{
+    return at < cut->end && *at >= '0' && *at <= '9';
+}
+
+/* Whether a code point is a letter of names such as python3. */
+static int is_name(const Cut *cut, const Py_UCS4 *at)
+{
+    return at < cut->end && ((*at >= 'a' && *at <= 'z') || (*at >= 0xDF && *at <= 0x2AF)
+                             || (*at >= 0x371 && *at <= 0x52F));
+}
+
+static int is_among(const Cut *cut, const Py_UCS4 *at, const Py_UCS4 *chars)
+{
+    if (at >= cut->end)
+        return 0;
+    while (*chars != 0 && *chars != *at)
+        chars++;
+    return *chars != 0;
+}
+
+static const Py_UCS4 SIGNS[] = {'-', '+', 0x2212, 0xB1, '~', 0x2248, '<', '>', 0x2264, 0x2265, 0};
+static const Py_UCS4 JOINTS[] = {'-', '.', ',', ':', '/', '\'', 0x2019, 0xD7, 0xB7, 0};
+static const Py_UCS4 UNIT_SIGNS[] = {
+    '%', 0x2030, 0xB0, '$', 0x20AC, 0xA3, 0xA5, 0xA2, 0x20B9, 0x20BD, 0x20A9, 0x20BA, 0x20B4,
+    0x20AA, 0x20AB, 0xE3F, 0x20A6, 0x20B1, 0};
+static const Py_UCS4 *const MONEY = UNIT_SIGNS + 3;
+
+static void end_word(Cut *cut, int kind)
+{
+    Text *text = cut->text;
+    text->kinds[text->words++] = (uint8_t)kind;
+    text->begins[text->words] = cut->to - text->bytes;
+}
+
+/* Write the words of a part of a line. */
+static void put_words(Cut *cut, const Py_UCS4 *at, const Py_UCS4 *end)
+{
+    const uint32_t *table = cut->table;
+    int in_word = 0, after_single = 0; /* as in put_text */
+    for (; at < end; at++) {
+        uint32_t class = CLASS(table[*at]);
+        int is_single = class == SINGLE;
+        if (in_word && (class == SEPARATOR || is_single || (class == LETTER && after_single)))
+            end_word(cut, WORD);
+        in_word = class != SEPARATOR;
+        if (class != MARK)
+            after_single = is_single;
+        if (in_word)
+            cut->to = put_utf8(cut->to, *at);
+    }
+    if (in_word)
+        end_word(cut, WORD);
+}
+
+/* Write a number as one word. */
+static void put_number(Cut *cut, const Py_UCS4 *at, const Py_UCS4 *end)
+{
+    int is_letter = CLASS(cut->table[*at]) == LETTER && !is_digit(cut, at);
+    *cut->to++ = '#';
+    for (; at < end; at++)
+        if (*at != ' ')
+            cut->to = put_utf8(cut->to, *at);
+    end_word(cut, is_letter ? IDENTIFIER : NUMBER);
+}
+
+/* Find the end of a name, and whether it is an identifier. */
+static const Py_UCS4 *skip_name(const Cut *cut, const Py_UCS4 *at, int *is_identifier)
+{
+    int digits = 0; /* in a row */
+    *is_identifier = 0;
+    for (;;) {
+        const Py_UCS4 *next = at;
+        while (next < cut->end && *next == '-')
+            next++;
+        if (is_digit(cut, next)) {
+            digits = next == at ? digits + 1 : 1;
+            *is_identifier |= digits == 3 || next > at;
+        }
+        else if (is_name(cut, next) || (next < cut->end && *next == '_'))
+            digits = 0;
+        else
+            break;
+        at = next + 1;
+    }
+    while (digits && at < cut->end && *at == '.' && is_digit(cut, at + 1)) {
+        *is_identifier = 1;
+        for (at++; is_digit(cut, at);)
+            at++;
+    }
+    return at;
+}
+
+static const Py_UCS4 *skip_blank(const Cut *cut, const Py_UCS4 *at)
+{
+    return at + (at < cut->end && *at == ' ');
+}
+
+/* Find the end of a unit; `at` if there is none. */
+static const Py_UCS4 *skip_unit(Cut *cut, const Py_UCS4 *at)
+{
+    const Py_UCS4 *unit = skip_blank(cut, at), *end = unit;
+    while (is_among(cut, end, UNIT_SIGNS))
+        end++;
+    if (end > unit)
+        return end + is_name(cut, end);
+    if (unit == cut->end)
+        return at;
+    uint32_t class = CLASS(cut->table[*unit]);
+    if (class == SINGLE)
+        return unit + 1;
+    /* Signs and marks of scripts without spaces count as their letters. */
+    if (class != LETTER && *unit >= 0xE01 && (*unit < 0x2000 || *unit > 0x3004))
+        cut->is_unsure = 1;
+    while (end < cut->end && CLASS(cut->table[*end]) == LETTER && !is_digit(cut, end))
+        end++;
+    return end > unit ? end : at;
+}
+
+/* Find the end of a number: signs and currencies, digits and separators, unit; NULL: it is none. */
+static const Py_UCS4 *skip_number(Cut *cut, const Py_UCS4 *at)
+{
+    for (int sign = 0; sign < MAX_SIGNS; sign++) {
+        int is_sign = is_among(cut, at, SIGNS) && (at == cut->start || at[-1] == ' ');
+        if (!is_sign && !is_among(cut, at, MONEY))
+            break;
+        at = skip_blank(cut, at + 1);
+    }
+    if (!is_digit(cut, at))
+        return NULL;
+    for (const Py_UCS4 *next = at; is_digit(cut, next) || is_name(cut, next);) {
+        at = next + 1;
+        for (next = at; is_among(cut, next, JOINTS);)
+            next++;
+    }
+    return skip_unit(cut, at);
+}
+
+static const Py_UCS4 *next_digit(const Cut *cut, const Py_UCS4 *at)
+{
+    while (at < cut->end && (*at < '0' || *at > '9'))
+        at++;
+    return at;
+}
+
+/* Write the words of a folded line, of which those with digits are looked at. */
+static void put_line(Cut *cut)
+{
+    const Py_UCS4 *part = cut->start, *place = cut->start, *digit = next_digit(cut, place);
+    for (; digit < cut->end; digit = next_digit(cut, place)) {
+        /* A name with this digit has no blank; before a number stand few signs. */
+        const Py_UCS4 *start = digit;
+        while (start > place && start[-1] != ' ')
+            start--;
+        place = start - place > 2 * MAX_SIGNS ? start - 2 * MAX_SIGNS : place;
+        while (place <= digit) {
+            int is_number = 1;
+            const Py_UCS4 *end;
+            if (is_name(cut, place) || *place == '_')
+                end = skip_name(cut, place, &is_number);
+            else
+                end = skip_number(cut, place);
+            if (end != NULL && is_number) {
+                put_words(cut, part, place);
+                put_number(cut, place, end);
+                part = end;
+            }
+            place = end == NULL ? place + 1 : end;
+        }
+    }
+    put_words(cut, part, cut->end);
+}
+
+/* Whether a character reference may begin at "&". */
+static int is_reference(const Py_UCS4 *at, const Py_UCS4 *end)
+{
+    for (at++; at < end && (*at == '#' || *at >= 0x80 || (*at >= '0' && *at <= '9')
+                            || ((*at | 0x20) >= 'a' && (*at | 0x20) <= 'z'));)
+        at++;
+    return at < end && *at == ';';
+}
+
+/* Whether a list of numbers may begin behind "[". */
+static int is_list(const Py_UCS4 *at, const Py_UCS4 *end, const uint32_t *table)
+{
+    while (at < end && ((CODE(table[*at]) >= '0' && CODE(table[*at]) <= '9')
+                        || CLASS(table[*at]) == IGNORABLE || table[*at] & NEEDS_CONTEXT))
+        at++;
+    return at < end && CODE(table[*at]) == ',';
+}
+
+/* Fold a line, with one blank for each run of white space and none at its ends; return its end, or
+ * NULL where Unicode has to fold it or the rule changes it. `room` has 3 for each code point. */
+static Py_UCS4 *fold_codes(const Py_UCS4 *at, const Py_UCS4 *end, const uint32_t *table,
+                           int is_folded, Py_UCS4 *room)
+{
+    static const Py_UCS4 LONG[][4] = {
+        {0x2026, '.', '.', '.'}, {0xDF, 's', 's'}, {0x2122, 't', 'm'},
+        {0xBC, '1', 0x2044, '4'}, {0xBD, '1', 0x2044, '2'}, {0xBE, '3', 0x2044, '4'}};
+    Py_UCS4 *to = room;
+    int has_digit = 0, has_stand_in = 0;
+    for (; at < end; at++) {
+        uint32_t entry = table[*at], code = CODE(entry);
+        if (*at < 0x80) {
+            if (code == '&' && is_reference(at, end))
+                return NULL;
+            if (code == '[' && is_list(at + 1, end, table))
+                return NULL;
+            has_digit |= code >= '0' && code <= '9';
+            if (code != ' ' || (to > room && to[-1] != ' '))
+                *to++ = code;
+            continue;
+        }
+        if (*at == LINK_MARK || *at == HALF_SPACE)
+            return NULL;
+        if (entry & NEEDS_CONTEXT && !is_folded) {
+            size_t kind = 0;
+            while (kind < sizeof LONG / sizeof *LONG && LONG[kind][0] != *at)
+                kind++;
+            if (kind == sizeof LONG / sizeof *LONG)
+                return NULL;
+            for (int part = 1; part < 4 && LONG[kind][part] != 0; part++)
+                *to++ = LONG[kind][part];
+            has_digit |= kind > 2;
+            continue;
+        }
+        if (CLASS(entry) == IGNORABLE)
+            continue;
+        if (code == '&' || code == '[' || IS_SURROGATE(*at))
+            return NULL;
+        has_digit |= code >= '0' && code <= '9';
+        has_stand_in |= code == STAND_IN;
+        if (code != ' ' || (to > room && to[-1] != ' '))
+            *to++ = code;
+    }
+    if (has_digit && has_stand_in)
+        return NULL;
+    return to - (to > room && to[-1] == ' ');
+}
+
+static int is_blank(Py_UCS4 code, const uint32_t *table)
+{
+    return CODE(table[code]) == ' ' && !(table[code] & NEEDS_CONTEXT);
+}
+
+/* Split a text into lines that are not blank; 0 if there are too many, or no memory is left. */
+static int split_text(Text *text, const uint32_t *table, Memory *memory)
+{
+    const Py_UCS4 *written = text->folded != NULL ? text->folded : text->codes;
+    const Py_UCS4 *written_end = text->folded != NULL ? text->folded_end : text->end;
+    size_t lines = 1, room = (size_t)(written_end - written);
+    for (const Py_UCS4 *at = text->codes; at < text->end; at++)
+        lines += *at == '\n';
+    for (const Py_UCS4 *at = written; at < written_end; at++)
+        room += *at >= 0x80 ? 2 : 0;
+    text->starts = take(memory, lines, sizeof *text->starts);
+    text->ends = take(memory, lines, sizeof *text->ends);
+    text->folded_starts = take(memory, lines, sizeof *text->starts);
+    text->folded_ends = take(memory, lines, sizeof *text->ends);
+    text->in_both = take(memory, lines, 1);
+    text->first = take(memory, lines, sizeof *text->first);
+    text->bytes = take(memory, 5 * room, 1); /* a number has a sign before it */
+    text->begins = take(memory, room, sizeof *text->begins);
+    text->kinds = take(memory, room, 1);
+    text->hashes = take(memory, room, sizeof *text->hashes);
+    if (memory->is_full || lines > MAX_LINES)
+        return 0;
+    for (const Py_UCS4 *at = text->codes, *place = written; at <= text->end;) {
+        const Py_UCS4 *next = at, *inside, *after = place;
+        while (next < text->end && *next != '\n')
+            next++;
+        while (after < written_end && *after != '\n')
+            after++;
+        for (inside = at; inside < next && is_blank(*inside, table);)
+            inside++;
+        if (inside < next) {
+            text->starts[text->lines] = at;
+            text->ends[text->lines] = next;
+            text->folded_starts[text->lines] = place <= written_end ? place : written_end;
+            text->folded_ends[text->lines++] = after;
+        }
+        at = next + 1;
+        place = after + (after < written_end);
+    }
+    return 1;
+}
+
+static uint64_t *slot_of(uint64_t value, uint64_t *slots, size_t mask, uint64_t flags)
+{
+    size_t at = (size_t)(value >> 2) & mask;
+    while (slots[at] != 0 && (slots[at] | flags) != (value | flags))
+        at = (at + 1) & mask;
+    return slots + at;
+}
+
+static uint64_t *take_slots(Memory *memory, Py_ssize_t values, size_t *mask)
+{
+    *mask = 1;
+    while (*mask < 2 * (size_t)values)
+        *mask = 2 * *mask + 1;
+    return take(memory, *mask + 1, sizeof(uint64_t));
+}
+
+/* Find the lines that both texts have; return the number of lines that only the first one has. */
+static Py_ssize_t find_common(Text *text, Text *other, const uint64_t *keys, Memory *memory)
+{
+    Text *both[] = {text, other};
+    uint64_t *hashes[] = {take(memory, (size_t)text->lines, 8), take(memory, (size_t)other->lines, 8)};
+    size_t masks[2];
+    uint64_t *slots[] = {take_slots(memory, text->lines, masks),
+                         take_slots(memory, other->lines, masks + 1)};
+    Py_ssize_t own = 0;
+    if (memory->is_full)
+        return 0;
+    for (int which = 0; which < 2; which++)
+        for (Py_ssize_t line = 0; line < both[which]->lines; line++) {
+            const Py_UCS4 *start = both[which]->starts[line];
+            Py_ssize_t size = (both[which]->ends[line] - start) * (Py_ssize_t)sizeof *start;
+            uint64_t hash = siphash((const uint8_t *)start, size, keys) | 1;
+            hashes[which][line] = hash;
+            *slot_of(hash, slots[which], masks[which], 0) = hash;
+        }
+    for (int which = 0; which < 2; which++)
+        for (Py_ssize_t line = 0; line < both[which]->lines; line++) {
+            uint64_t hash = hashes[which][line];
+            both[which]->in_both[line] = *slot_of(hash, slots[!which], masks[!which], 0) != 0;
+            own += which == 0 && !both[which]->in_both[line];
+        }
+    return own;
+}
+
+/* Cut the lines of a text into words; 0 where the rule has to be asked. */
+static int cut_text(Text *text, const uint32_t *table, const uint64_t *keys, Py_UCS4 *room)
+{
+    Cut cut = {.table = table, .text = text, .to = text->bytes};
+    for (Py_ssize_t line = 0; line < text->lines; line++) {
+        Py_UCS4 *end = fold_codes(text->folded_starts[line], text->folded_ends[line], table,
+                                  text->folded != NULL, room);
+        if (end == NULL)
+            return 0;
+        cut.start = room;
+        cut.end = end;
+        text->first[line] = text->words;
+        put_line(&cut);
+        if (cut.is_unsure)
+            return 0;
+    }
+    text->first[text->lines] = text->words;
+    for (Py_ssize_t word = 0; word < text->words; word++)
+        text->hashes[word] = siphash(text->bytes + text->begins[word],
+                                     text->begins[word + 1] - text->begins[word], keys);
+    return 1;
+}
+
+/* Whether a line has from 1 to `most` words, and no digit; -1 if that is not sure. */
+static int is_label(const Py_UCS4 *at, const Py_UCS4 *end, const uint32_t *table, int most)
+{
+    int words = 0, in_word = 0;
+    for (; at < end; at++) {
+        uint32_t code = CODE(table[*at]);
+        if (code >= '0' && code <= '9')
+            return *at < 0x80 ? 0 : -1;
+        words += !in_word && !is_blank(*at, table);
+        in_word = !is_blank(*at, table);
+    }
+    return words >= 1 && words <= most;
+}
+
+/* Whether a line is a number alone: 1,234 or 1234; -1 if that is not sure. */
+static int is_plain_number(const Py_UCS4 *at, const Py_UCS4 *end, const uint32_t *table)
+{
+    while (at < end && is_blank(*at, table))
+        at++;
+    while (end > at && is_blank(end[-1], table))
+        end--;
+    int digits = 0, groups = 0, is_sure = 1;
+    for (; at < end; at++) {
+        uint32_t code = CODE(table[*at]);
+        if (code >= '0' && code <= '9') {
+            digits++;
+            is_sure &= *at < 0x80;
+        }
+        else if (*at == ',' || *at == '\'' || *at == 0x2019) {
+            if (groups ? digits != 3 : digits < 1 || digits > 3)
+                return 0;
+            groups++;
+            digits = 0;
+        }
+        else
+            return 0;
+    }
+    if (groups ? digits != 3 : digits < 1)
+        return 0;
+    return is_sure ? 1 : -1;
+}
+
+/* Some lines of a text in a row, with five words around them that no text has. */
+typedef struct {
+    const Text *text;
+    Py_ssize_t words;
+    Py_ssize_t *word; /* number of each in the text; -1 for those around the lines */
+    Py_ssize_t *line; /* number of its line; -1 likewise */
+    uint64_t *runs; /* fingerprints of RUN words each: words - 4 */
+} Lines;
+
+/* Choose all lines, or those that the other text lacks and five before and behind each. */
+static int choose(Lines *lines, const Text *text, int all, uint8_t *chosen, const uint64_t *keys,
+                  Memory *memory)
+{
+    Py_ssize_t left = 0, place = RUN;
+    memset(chosen, 0, (size_t)text->lines);
+    for (Py_ssize_t line = 0; line < text->lines; line++) {
+        left = text->in_both[line] ? left - 1 : RUN;
+        chosen[line] |= all || left >= 0;
+    }
+    left = 0;
+    for (Py_ssize_t line = text->lines - 1; line >= 0; line--) {
+        left = text->in_both[line] ? left - 1 : RUN;
+        chosen[line] |= left >= 0;
+    }
+    size_t most = (size_t)text->words + 2 * RUN;
+    lines->text = text;
+    lines->word = take(memory, most, sizeof *lines->word);
+    lines->line = take(memory, most, sizeof *lines->line);
+    lines->runs = take(memory, most, sizeof *lines->runs);
+    if (memory->is_full)
+        return 0;
+    for (int at = 0; at < RUN; at++) {
+        lines->word[at] = lines->line[at] = -1;
+        lines->runs[at] = siphash((const uint8_t *)"\n", 1, keys);
+    }
+    for (Py_ssize_t line = 0; line < text->lines; line++)
+        for (Py_ssize_t word = text->first[line]; chosen[line] && word < text->first[line + 1]; word++) {
+            lines->word[place] = word;
+            lines->line[place] = line;
+            lines->runs[place++] = text->hashes[word];
+        }
+    for (int at = 0; at < RUN; at++, place++) {
+        lines->word[place] = lines->line[place] = -1;
+        lines->runs[place] = siphash((const uint8_t *)"\f", 1, keys);
+    }
+    lines->words = place;
+    fingerprint(lines->runs, place, RUN, lines->runs); /* each is read before it is replaced */
+    return 1;
+}
+
+/* A slot of a table of runs is 0 or has a run, with bit 1 if it touches a line that differs. */
+enum { FULL = 1, TOUCHES = 2 };
+
+/* Mark the words that stand in a run which other lines have too. Of a line that is said in part,
+ * only runs count in `is_said_of_it` that touch lines which differ. */
+static int mark_said(const Lines *own, const Lines *other, const uint8_t *left_out, uint8_t *is_said,
+                     uint8_t *is_said_of_it, Memory *memory)
+{
+    size_t mask;
+    uint64_t *slots = take_slots(memory, other->words, &mask);
+    uint8_t *partly = take(memory, (size_t)own->text->lines, 1);
+    if (memory->is_full)
+        return 0;
+    Py_ssize_t last = -1; /* word of a line that differs */
+    for (Py_ssize_t at = 0; at < other->words; at++) {
+        Py_ssize_t run = at - RUN + 1, line = other->line[at];
+        if (line >= 0 && !other->text->in_both[line])
+            last = at;
+        if (run >= 0) {
+            uint64_t value = (other->runs[run] & ~(uint64_t)TOUCHES) | FULL;
+            *slot_of(value, slots, mask, TOUCHES) |= last >= run ? value | TOUCHES : value;
+        }
+    }
+    Py_ssize_t until = 0, until_of_it = 0; /* words that stand in a run */
+    for (Py_ssize_t at = 0; at < own->words; at++) {
+        Py_ssize_t line = own->line[at];
+        uint64_t slot = at + RUN > own->words ? 0
+                        : *slot_of(own->runs[at] | FULL, slots, mask, TOUCHES);
+        until = slot & FULL ? at + RUN : until;
+        until_of_it = slot & TOUCHES ? at + RUN : until_of_it;
+        int is_left_out = line < 0 || left_out[line];
+        is_said[at] = is_left_out || at < until;
+        is_said_of_it[at] = is_left_out || at < until_of_it;
+        if (!is_said[at])
+            partly[line] = 1;
+    }
+    for (Py_ssize_t at = 0; at < own->words; at++)
+        if (own->line[at] < 0 || !partly[own->line[at]])
+            is_said_of_it[at] = is_said[at];
+    return 1;
+}
+
+static int kind_of(const Lines *lines, Py_ssize_t at)
+{
+    return lines->word[at] < 0 ? WORD : lines->text->kinds[lines->word[at]];
+}
+
+static int find_places(uint64_t run, const Lines *lines, Py_ssize_t *places)
+{
+    int count = 0;
+    for (Py_ssize_t at = 0; at + RUN <= lines->words && count < MAX_PLACES; at++)
+        if (lines->runs[at] == run)
+            places[count++] = at;
+    return count;
+}
+
+/* Find where the words of other lines stand that a passage is in the place of. */
+static void find_place(const Lines *own, const Lines *other, Py_ssize_t start, Py_ssize_t end,
+                       Py_ssize_t *low, Py_ssize_t *high)
+{
+    Py_ssize_t before[MAX_PLACES], behind[MAX_PLACES], least = -1;
+    int befores = find_places(own->runs[start - RUN], other, before);
+    int behinds = find_places(own->runs[end], other, behind);
+    *low = *high = 0;
+    for (int first = 0; first < befores; first++)
+        for (int second = 0; second < behinds; second++) {
+            Py_ssize_t size = behind[second] - before[first] - RUN;
+            if (size >= 0 && (least < 0 || size < least)) {
+                least = size;
+                *low = before[first] + RUN;
+                *high = behind[second];
+            }
+        }
+    if (least > 4 * (end - start + RUN))
+        *low = *high = 0;
+}
+
+/* Whether two numbers are the same, and one has no unit or both have the same. */
+static int are_same(const Text *text, Py_ssize_t word, const Text *other, Py_ssize_t other_word)
+{
+    const uint8_t *a = text->bytes + text->begins[word], *b = other->bytes + other->begins[other_word];
+    Py_ssize_t size = text->begins[word + 1] - text->begins[word];
+    Py_ssize_t other_size = other->begins[other_word + 1] - other->begins[other_word];
+    if (size > other_size) {
+        const uint8_t *longer = a;
+        Py_ssize_t longer_size = size;
+        a = b, size = other_size, b = longer, other_size = longer_size;
+    }
+    if (memcmp(a, b, (size_t)size) != 0)
+        return 0;
+    for (; size < other_size; size++)
+        if (b[size] >= '0' && b[size] <= '9')
+            return 0;
+    return 1;
+}
+
+static int compare_hashes(const void *a, const void *b)
+{
+    uint64_t first = *(const uint64_t *)a, second = *(const uint64_t *)b;
+    return (first > second) - (first < second);
+}
+
+/* Sort the hashes of the words that are no numbers; return their number. */
+static Py_ssize_t sort_words(const Lines *lines, Py_ssize_t start, Py_ssize_t end, uint64_t *sorted)
+{
+    Py_ssize_t count = 0;
+    for (Py_ssize_t at = start; at < end; at++)
+        if (kind_of(lines, at) == WORD)
+            sorted[count++] = lines->text->hashes[lines->word[at]];
+    qsort(sorted, (size_t)count, sizeof *sorted, compare_hashes);
+    return count;
+}
+
+/* Whether less than half of the words of a passage stand in its place. */
+static int are_other_words(const Lines *own, Py_ssize_t start, Py_ssize_t end, const Lines *other,
+                           Py_ssize_t low, Py_ssize_t high, uint64_t *room)
+{
+    uint64_t *theirs = room + own->words;
+    Py_ssize_t count = sort_words(own, start, end, room), common = 0;
+    Py_ssize_t others = sort_words(other, low, high, theirs);
+    for (Py_ssize_t at = 0, there = 0; at < count && there < others;) {
+        common += room[at] == theirs[there];
+        Py_ssize_t step = room[at] <= theirs[there];
+        there += room[at] >= theirs[there];
+        at += step;
+    }
+    return 2 * common < count;
+}
+
+/* Whether a passage has a number that does not stand in its place. */
+static int has_other_number(const Lines *own, const Lines *other, Py_ssize_t start, Py_ssize_t end,
+                            const uint8_t *is_said, uint64_t *room)
+{
+    Py_ssize_t low, high, next, at = start;
+    while (at < end && kind_of(own, at) == WORD)
+        at++;
+    if (at == end)
+        return 0;
+    find_place(own, other, start, end, &low, &high);
+    int counts[] = {0, 0, 0}; /* kinds that count */
+    for (Py_ssize_t there = low; there < high; there++)
+        counts[kind_of(other, there)] = 1;
+    if ((!counts[NUMBER] && !counts[IDENTIFIER])
+        || are_other_words(own, start, end, other, low, high, room)) {
+        Py_ssize_t first = start, last = end, said = 0;
+        while (own->line[first - 1] == own->line[start])
+            first--;
+        while (own->line[last] == own->line[end - 1])
+            last++;
+        for (Py_ssize_t word = first; word < last; word++)
+            said += is_said[word];
+        counts[IDENTIFIER] = 0;
+        counts[NUMBER] = 2 * said >= last - first;
+    }
+    for (next = low; at < end; at++) {
+        int kind = kind_of(own, at), is_there = 0;
+        if (kind == WORD)
+            continue;
+        /* If all stand there, it is in this order. */
+        for (; next < high && !is_there; next++)
+            is_there = kind_of(other, next) != WORD
+                       && are_same(own->text, own->word[at], other->text, other->word[next]);
+        if (!is_there && counts[kind])
+            return 1;
+    }
+    return 0;
+}
+
+/* Whether some lines say more than others. */
+static int say_more(const Lines *own, const Lines *other, const uint8_t *left_out,
+                    Py_ssize_t min_words, Memory *memory)
+{
+    uint8_t *is_said = take(memory, (size_t)own->words, 1);
+    uint8_t *is_said_of_it = take(memory, (size_t)own->words, 1);
+    uint64_t *room = take(memory, (size_t)(own->words + other->words), sizeof *room);
+    if (memory->is_full || !mark_said(own, other, left_out, is_said, is_said_of_it, memory))
+        return UNSURE;
+    Py_ssize_t size = 0, total = 0, passages = 0;
+    for (Py_ssize_t at = 0; at < own->words; at++) {
+        size = is_said_of_it[at] ? 0 : size + 1;
+        total += size == RUN ? RUN : size > RUN;
+        passages += !is_said[at] && is_said[at - 1]; /* the first word is said */
+    }
+    if (total >= min_words || passages > MAX_PASSAGES)
+        return MORE;
+    for (Py_ssize_t start = 0, end; start < own->words; start = end + 1) {
+        for (end = start; !is_said[end];)
+            end++;
+        if (end > start && has_other_number(own, other, start, end, is_said, room))
+            return MORE;
+    }
+    return NOTHING;
+}
+
+static Py_ssize_t longer(const Py_UCS4 *codes, const Py_UCS4 *end, Py_ssize_t length)
+{
+    return end - codes > length ? end - codes : length;
+}
+
+/* Compare two texts, as own_passage does. */
+static int compare_texts(Text text, Text other, const uint32_t *table, Py_ssize_t min_words,
+                         const uint64_t *keys, Memory *memory)
+{
+    for (const Py_UCS4 *at = text.codes; at < text.end; at++)
+        if (*at == LINK_MARK)
+            return UNSURE;
+    if (!split_text(&text, table, memory) || !split_text(&other, table, memory))
+        return UNSURE;
+    Py_ssize_t differing = find_common(&text, &other, keys, memory);
+    Py_ssize_t longest = longer(text.codes, text.end, longer(other.codes, other.end, 0));
+    longest = longer(text.folded, text.folded_end, longer(other.folded, other.folded_end, longest));
+    Py_UCS4 *room = take(memory, 3 * (size_t)longest, sizeof *room);
+    Py_ssize_t most_lines = text.lines > other.lines ? text.lines : other.lines;
+    uint8_t *chosen = take(memory, (size_t)most_lines, 1);
+    uint8_t *left_out = take(memory, (size_t)text.lines, 1);
+    if (memory->is_full)
+        return UNSURE;
+    if (!differing)
+        return NOTHING;
+    Lines own = {0}, near = {0}, all = {0};
+    if (!cut_text(&text, table, keys, room) || !cut_text(&other, table, keys, room)
+        || !choose(&own, &text, 0, chosen, keys, memory))
+        return UNSURE;
+    Py_ssize_t before = -1; /* line that was chosen */
+    for (Py_ssize_t line = 0; line < text.lines; line++) {
+        if (!chosen[line])
+            continue;
+        left_out[line] = (uint8_t)is_plain_number(text.starts[line], text.ends[line], table);
+        if (left_out[line]) {
+            Py_ssize_t behind = line + 1;
+            while (behind < text.lines && !chosen[behind])
+                behind++;
+            int above = before < 0 ? 0 : is_label(text.starts[before], text.ends[before], table, 12);
+            int below = behind == text.lines ? 0
+                        : is_label(text.starts[behind], text.ends[behind], table, 2);
+            if (left_out[line] != 1 || above < 0 || below < 0)
+                return UNSURE;
+            left_out[line] = !above && !below;
+        }
+        before = line;
+    }
+    if (!choose(&near, &other, 0, chosen, keys, memory))
+        return UNSURE;
+    int result = MORE;
+    if (near.words < other.words + 2 * RUN)
+        result = say_more(&own, &near, left_out, min_words, memory);
+    if (result != MORE)
+        return result;
+    if (!choose(&all, &other, 1, chosen, keys, memory))
+        return UNSURE;
+    return say_more(&own, &all, left_out, min_words, memory);
+}
+
+PyDoc_STRVAR(says_more_doc,
+"says_more(text, other, table, min_words, key, folded=None, other_folded=None) -> bool | None\n\n"
+"Whether a text says something that another one does not say, as own_passage of\n"
+"shingling.similarity.own_text decides it; None where that has to be asked.\n\n"
+"table: uint32[0x110000], by shingling.text.folding.fold_table. min_words: of its own that count.\n"
+"key: 16 bytes, under which lines and words are hashed. folded: the same lines, folded; without\n"
+"them None is returned where Unicode has to fold a line.");
+
+static PyObject *says_more(PyObject *self, PyObject *args)
+{
+    PyObject *texts[4] = {NULL, NULL, NULL, NULL}, *key;
+    Py_UCS4 *codes[4] = {NULL, NULL, NULL, NULL}, *ends[4] = {NULL, NULL, NULL, NULL};
+    Py_buffer table;
+    Py_ssize_t min_words, length = 0;
+    uint64_t keys[2];
+    int result = UNSURE, is_read = 1;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "UUy*nS|UU:says_more", texts, texts + 1, &table, &min_words, &key,
+                          texts + 2, texts + 3))
+        return NULL;
+    if (table.len != CODE_POINTS * (Py_ssize_t)sizeof(uint32_t)) {
+        PyErr_Format(PyExc_ValueError, "a table of %zd bytes", table.len);
+        goto done;
+    }
+    if (PyBytes_Size(key) != sizeof keys) {
+        PyErr_Format(PyExc_ValueError, "a key of %zd bytes", PyBytes_Size(key));
+        goto done;
+    }
+    memcpy(keys, PyBytes_AsString(key), sizeof keys);
+    length = PyUnicode_GetLength(texts[0]) + PyUnicode_GetLength(texts[1]);
+    for (int which = 0; which < 4 && length <= MAX_CHARACTERS && is_read; which++)
+        if (texts[which] != NULL) {
+            codes[which] = PyUnicode_AsUCS4Copy(texts[which]);
+            is_read = codes[which] != NULL;
+            ends[which] = is_read ? codes[which] + PyUnicode_GetLength(texts[which]) : NULL;
+        }
+    if (is_read && length <= MAX_CHARACTERS) {
+        Text text = {.codes = codes[0], .end = ends[0], .folded = codes[2], .folded_end = ends[2]};
+        Text other = {.codes = codes[1], .end = ends[1], .folded = codes[3], .folded_end = ends[3]};
+        Memory memory = {.count = 0};
+        Py_BEGIN_ALLOW_THREADS
+        result = compare_texts(text, other, table.buf, min_words > 1 ? min_words : 1, keys, &memory);
+        while (memory.count)
+            free(memory.blocks[--memory.count]);
+        Py_END_ALLOW_THREADS
+    }
+done:
+    for (int which = 0; which < 4; which++)
+        PyMem_Free(codes[which]);
+    PyBuffer_Release(&table);
+    if (PyErr_Occurred() != NULL)
+        return NULL;
+    if (result == UNSURE) {
+        Py_INCREF(Py_None);
+        return Py_None;
+    }
+    return PyBool_FromLong(result == MORE);
+}
+
 static PyMethodDef methods[] = {
     {"fold_words", fold_words, METH_VARARGS, fold_words_doc},
     {"fingerprints", fingerprints, METH_VARARGS, fingerprints_doc},
     {"sign", sign, METH_VARARGS, sign_doc},
+    {"says_more", says_more, METH_VARARGS, says_more_doc},
     {NULL, NULL, 0, NULL},
 };
 

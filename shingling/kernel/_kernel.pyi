@@ -7,3 +7,13 @@ def fold_words(
 def sign(
     joined: bytes, functions: ReadableBuffer, size: int, low: int, high: int, /
 ) -> tuple[bytes, int, int]: ...
+def says_more(
+    text: str,
+    other: str,
+    table: ReadableBuffer,
+    min_words: int,
+    key: bytes,
+    folded: str = "",
+    other_folded: str = "",
+    /,
+) -> bool | None: ...

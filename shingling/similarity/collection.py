@@ -23,6 +23,7 @@ class MeasuredDocument(NamedTuple):
 
     Args:
         name: as it is shown.
+        text: the document itself.
         words: number of canonical words.
         shingles: distinct fingerprints, sorted, uint64[k].
         features: distinct hashes of what the cosine compares, sorted, uint64[m].
@@ -30,6 +31,7 @@ class MeasuredDocument(NamedTuple):
     """
 
     name: str
+    text: str
     words: int
     shingles: Fingerprints
     features: Fingerprints
@@ -46,7 +48,7 @@ class MeasuredDocument(NamedTuple):
         """
         words = scheme.canonical.words(text)
         shingles = fingerprint_set_of_words(words, scheme)
-        return cls(name, len(words), shingles, *count_features(weighting.hashes(words)))
+        return cls(name, text, len(words), shingles, *count_features(weighting.hashes(words)))
 
 
 class MeasuredPair(NamedTuple):

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from shingling.sketch.shingles import fingerprints, keyed_hashes
+from shingling import kernel
+from shingling.sketch.shingles import KEY, fingerprints, keyed_hashes
 from shingling.text import (
     CURRENCY,
     LINK_MARK,
@@ -27,6 +28,8 @@ from shingling.text import (
     fold_words,
     without_marks,
 )
+from shingling.text.folding import fold_table
+from shingling.text.prepared import split_lines
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -100,14 +103,46 @@ def own_passage(
         return None
     first = OwnPassage(_cut(differing[0]), "", counts=True)
     passage: OwnPassage | None = first
-    mine, in_both = _around_differences(lines, others), {*lines} & {*others}
+    mine, near = _around_differences(lines, others), _around_differences(others, lines)
+    in_both = {*lines} & {*others}
     # What differs is mostly said in the lines that differ, and these are few.
-    for theirs in (_around_differences(others, lines), others):
+    for theirs in (near, others) if len(near) < len(others) else (others,):
         if passage is None or not passage.counts:
             break
         if sum(map(len, mine)) + sum(map(len, theirs)) <= _MAX_CHARACTERS:
             passage = _Comparison(mine, theirs, in_both).passage(min_words)
     return (passage or first)._replace(counts=True) if strict else passage
+
+
+def says_more(text: str, other: str, own_text: str, min_words: int) -> bool:
+    """Whether a text says something of its own, as on pages of one site.
+
+    Args:
+        text: the text.
+        other: the other one.
+        own_text: "keep"; "strict", if any line counts that the other text does not have; "ignore",
+            if nothing counts.
+        min_words: words of its own that count.
+    """
+    if own_text == "ignore":
+        return False
+    if own_text == "keep" and kernel.COMPILED:
+        given = text, other, fold_table().data, min_words, KEY
+        if (decided := kernel.says_more(*given)) is not None:
+            return decided
+        folded = map(_folded_lines, (text, other))
+        if (decided := kernel.says_more(*given, *folded)) is not None:
+            return decided
+    lines, others = map(split_lines, (text, other))
+    if own_text == "strict":
+        return bool(own_lines(lines, others))
+    passage = own_passage(lines, others, min_words)
+    return passage is not None and passage.counts
+
+
+def _folded_lines(text: str) -> str:
+    """Fold each line of a text."""
+    return "\n".join(map(fold_line, text.split("\n")))
 
 
 def other_number(

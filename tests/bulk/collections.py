@@ -84,17 +84,22 @@ def result_of(out: Path) -> Result:
 
 
 def one_by_one(
-    rows: Iterable[dict[str, str]], store: Path, rules: Rules, scheme: Scheme | None = None
+    rows: Iterable[dict[str, str]],
+    store: Path,
+    rules: Rules,
+    scheme: Scheme | None = None,
+    own_text: str = "ignore",
 ) -> Result:
     """Check the rows against a store, in their order."""
-    rules = replace(rules, templates=False, own_text="ignore")
+    rules = replace(rules, templates=False, own_text=own_text)
     pages = [Page(row["id"], row["text"]) for row in rows]
     with Store.open(f"sqlite:///{store}", scheme=scheme, rules=rules) as opened:
         verdicts = dict(zip((page.url for page in pages), opened.check(pages), strict=True))
-    kept = [name for name, verdict in verdicts.items() if verdict.original is None]
+    kept = [name for name, verdict in verdicts.items() if not verdict.is_duplicate]
     removed: Removed = {}
     for name, verdict in verdicts.items():
-        if verdict.original is not None:
+        if verdict.is_duplicate:
+            assert verdict.original is not None
             assert verdict.resemblance is not None
             assert verdict.containment is not None
             measures = round(verdict.resemblance, 4), round(verdict.containment, 4)

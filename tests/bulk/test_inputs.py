@@ -507,6 +507,58 @@ def test_a_run_that_removes_most_rows_says_what_they_share(
     assert not caplog.messages
 
 
+def test_rows_with_text_of_their_own_stay_if_that_is_asked_for(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    said = "The office is open on working days and takes letters for all who live in the town."
+    rows = [
+        {"id": str(at), "text": f"Contact of clerk {at}\n{said}\nThe room is number {at}."}
+        for at in range(40)
+    ]
+    file = write_lines(tmp_path / "rows.jsonl", [*rows, {**rows[7], "id": "copy"}])
+    assert deduplicate([str(file)], tmp_path / "all", ALONE).unique == 1
+    assert "keep rows that say something of their own with --own-text keep, name" in caplog.text
+    assert "--skip-words" not in caplog.text, "they begin with the same two words"
+    caplog.clear()
+    for own_text in ("keep", "strict"):
+        options = replace(ALONE, own_text=own_text)
+        assert deduplicate([str(file)], tmp_path / own_text, options).unique == 40
+    assert not caplog.messages
+    with pytest.raises(BulkError, match="own_text 'all' is not known"):
+        Options(own_text="all")
+
+
+def test_mails_above_one_quoted_thread_stay_and_known_rows_count_as_well(tmp_path: Path) -> None:
+    *replies, thread = random_texts(6, 9, 30)
+    thread = "\n".join([thread, *random_texts(7, 6, 40)])
+    mails = [{"id": str(at), "text": f"{reply}\n{thread}"} for at, reply in enumerate(replies)]
+    file = write_lines(tmp_path / "rows.jsonl", mails[2:])
+    known = str(write_lines(tmp_path / "known.jsonl", mails[:3]))
+    keeping = replace(ALONE, own_text="keep")
+    assert deduplicate([str(file)], tmp_path / "all", ALONE, against=known).unique == 0
+    assert deduplicate([str(file)], tmp_path / "keep", keeping, against=known).unique == 5
+    with Store.open(f"sqlite:///{tmp_path / 'dedup.db'}") as store:
+        deduplicate([str(file)], tmp_path / "stored", keeping, store=store)
+        assert [page.status for page in store.pages()] == ["new"] * 6, "an empty store takes them"
+    out = deduplicate([str(file)], tmp_path / "next", keeping, against=tmp_path / "dedup.db")
+    assert (out.unique, out.exact) == (0, 6)
+
+
+def test_the_option_that_helps_is_named_if_most_rows_go(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    start, end = random_texts(8, 2, 90)
+    rows = [{"id": str(at), "text": f"{start} number {at} of them\n{end}"} for at in range(30)]
+    deduplicate([str(write_lines(tmp_path / "rows.jsonl", rows))], tmp_path / "out", ALONE)
+    assert "--own-text keep" in caplog.text
+    assert "--skip-words" not in caplog.text, "the rest is alike as well"
+    caplog.clear()
+    rows = [{"id": str(at), "text": f"{start}{' mended' * (at % 2)} {end}"} for at in range(30)]
+    deduplicate([str(write_lines(tmp_path / "rows.jsonl", rows))], tmp_path / "mended", ALONE)
+    assert "--text-field" in caplog.text
+    assert "--own-text" not in caplog.text, "no row says anything of its own"
+
+
 def test_words_that_rows_begin_with_are_left_out_of_what_is_compared_alone(tmp_path: Path) -> None:
     prompt, own, other = random_texts(5, 3, 60)
     skipping = Options(workers=0, skip_words=60)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import shingling.store.decide.decide
 from shingling import Rules, Scheme, SimhashFeatures, Store, sign
 from shingling.bulk import Options, deduplicate
 from shingling.errors import BandingError
@@ -52,6 +53,22 @@ def test_every_method_decides_as_the_store_does(
     assert len(found.removed) > 50
     short = {name for name in found.removed if name.startswith("short")}
     assert short == ({"short 2", "short 4"} if rules.method == "exact" else set())
+
+
+@pytest.mark.parametrize("own_text", ["keep", "strict"])
+def test_rows_stay_for_their_own_text_as_on_one_site(
+    own_text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A store searches four originals, and then keeps a page.
+    monkeypatch.setattr(shingling.store.decide.decide, "_MAX_READ", 99)
+    rows = families(3, 120, random_texts(1, 12))
+    for at, row in enumerate(rows):
+        row["id"] = f"https://one.example/{at}"
+        row["text"] += f"\nThe house by the river has {at % 3} rooms"
+    file = write_lines(tmp_path / "rows.jsonl", rows)
+    found = bulk(file, tmp_path / "out", own_text=own_text)
+    assert found == one_by_one(rows, tmp_path / "dedup.db", Rules(), own_text=own_text)
+    assert 0 < len(found.removed) < len(bulk(file, tmp_path / "all").removed)
 
 
 def test_short_rows_are_told_of_as_what_becomes_of_them(tmp_path: Path) -> None:

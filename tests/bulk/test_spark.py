@@ -213,6 +213,25 @@ def test_what_spark_replaces_while_it_runs_changes_nothing(
 
 
 @needs_java
+@pytest.mark.parametrize("own_text", ["keep", "strict"])
+def test_rows_with_text_of_their_own_stay_as_on_one_machine(
+    own_text: str, session: SparkSession, tmp_path: Path
+) -> None:
+    rows, out, options = collection(4, 40), tmp_path / "out", replace(ALONE, own_text=own_text)
+    texts = [f"{row['text']}\nThere are {at % 7} rooms and the yard" for at, row in enumerate(rows)]
+    rows += [
+        {**row, "at": row["at"] + len(rows), "text": text}
+        for row, text in zip(rows, texts, strict=True)
+    ]
+    deduplicate([str(write_lines(tmp_path / "rows.jsonl", rows))], out, options)
+    frame = session.createDataFrame(rows, "id string, text string, at long").repartition(3)
+    decided = spark.deduplicate_frame(frame, options, order="at", work=str(tmp_path / "work"))
+    expected = by_line(result_of(out).removed)
+    assert measures(row.asDict() for row in decided.removed.collect()) == expected
+    assert expected
+
+
+@needs_java
 @pytest.mark.parametrize(
     "rules",
     [Rules(threshold=0.4, min_words=12), Rules(method="simhash", simhash_distance=5, min_words=12)],

@@ -96,6 +96,25 @@ def test_all_texts_of_a_folder_are_compared(compare: Any, folder: Path) -> None:
     assert "fields of JSON that are compared: content, text" in done.err
 
 
+def test_pairs_whose_later_text_says_something_of_its_own_are_left_out(
+    compare: Any, tmp_path: Path
+) -> None:
+    base = article(1)
+    for name, more in (("a", "There are 3 rooms"), ("b", "There are 4 rooms"), ("c", "")):
+        (tmp_path / f"{name}.txt").write_text(f"{base}\n{more}\n{article(2)}")
+
+    def listed(*options: str) -> list[str]:
+        pairs = compare("--all", str(tmp_path), "--json", *options).json()["pairs"]
+        return sorted(pair["a"][-5] + pair["b"][-5] for pair in pairs)
+
+    assert listed() == listed("--own-text", "ignore") == ["ab", "ac", "bc"]
+    assert listed("--own-text", "keep") == listed("--own-text", "strict") == ["ac", "bc"]
+    for refused in (("--all", "--matrix"), ("--all", "--measure", "uniqueness"), ()):
+        files = map(str, sorted(tmp_path.iterdir())[:2])
+        done = compare(*files, *refused, "--own-text", "keep")
+        assert (done.code, "--own-text" in done.err) == (2, True)
+
+
 @pytest.mark.parametrize("measure", [*SET_MEASURES, "cosine"])
 def test_a_matrix_has_the_measure_of_every_pair(compare: Any, folder: Path, measure: str) -> None:
     done = compare("--all", str(folder), "--matrix", "--csv", "--measure", measure)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
-from shingling.similarity.own_text import OwnPassage, own_lines, own_passage
+from shingling.similarity.own_text import OwnPassage, own_lines, own_passage, says_more
 from shingling.text import LINK_MARK
+from shingling.text.prepared import split_lines
 from tests.support.invariants import text, words
 
 BEFORE = "The office of the old district reports today for the town by the river"
@@ -201,3 +204,102 @@ def test_the_line_of_a_passage_that_counts_is_shown() -> None:
     assert found is not None
     assert found.counts
     assert (found.line[:6], found.other[:6]) == ("a0 a1 ", "b0 b1 ")
+
+
+_PIECES = [
+    *("a", "b", "word", "haus", "amd64", "x86_64", "python3.11", "libfoo-2.4.1", "cve-2026-1234"),
+    *("-5", "- 5", "+ - $ 5", "++++++5", "$$5", "€20", "20 %", "20%a", "5 km", "5km", "2x4", "3:2"),
+    *(
+        "1,234.5",
+        "[1, 2, 3]",
+        "[1,2]",
+        "[5]",
+        "10:30",
+        "5.",
+        "5..6",
+        "a5.5.5",
+        "_555",
+        "a--5",
+        "#5",
+    ),
+    *("23度", "5 度", "5ไ", "၇ာ", "5 ၇ာ", "٢٣", "درجة", "5א", "हिन्दी", "5 हि", "²", "½", "①", "፩"),
+    *(
+        "&amp;",
+        "&#0038;eacute;",
+        "R&D;",
+        "&",
+        "ʘ",
+        "ʘ5",
+        "e\u0301",
+        "\u0301",
+        "İ",
+        "i",
+        "\u0307",
+        "…",
+    ),
+    *(
+        "ß",
+        "™",
+        "\u2063",
+        "\u200c",
+        "\ufe0f",
+        "\ud800",
+        "\x85",
+        "\u3000",
+        "、",
+        "漢字",
+        "·5",
+        "<5>",
+    ),
+]
+
+
+def _line(rnd: random.Random, most: int) -> str:
+    return rnd.choice(["", " ", " "]).join(rnd.choices(_PIECES, k=rnd.randint(1, most)))
+
+
+def _changed(rnd: random.Random, lines: list[str]) -> list[str]:
+    changed = [*lines]
+    for _ in range(rnd.randint(1, 4)):
+        at = rnd.randrange(len(changed))
+        parts = changed[at].split(" ")
+        parts[rnd.randrange(len(parts))] = rnd.choice([*_PIECES, ""])
+        changed[at] = " ".join(parts)
+        changed[at:at] = rnd.choice([[], [], [_line(rnd, 12)], ["12"], ["1,234"], ["Rooms"]])
+        if rnd.random() < 0.2:
+            rnd.shuffle(changed)
+    return changed
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_texts_are_compared_as_fast_as_can_be_with_the_same_result(seed: int) -> None:
+    rnd = random.Random(seed)
+    found = set()
+    for _ in range(60):
+        lines = [_line(rnd, rnd.choice([3, 12, 40])) for _ in range(rnd.choice([1, 3, 20]))]
+        mine, theirs = "\n".join(lines), "\n".join(_changed(rnd, lines))
+        min_words = rnd.choice([0, 5, 20])
+        for own, other in ((mine, theirs), (theirs, mine), (mine, mine)):
+            found_there = own_passage(split_lines(own), split_lines(other), min_words)
+            expected = found_there is not None and found_there.counts
+            assert says_more(own, other, "keep", min_words) == expected, (own, other)
+            found.add(expected)
+    assert found == {True, False}
+
+
+@pytest.mark.parametrize("context", ["5{}", "5 {}x", "{} 5", "5{}5", "a{}5"])
+def test_every_code_point_beside_a_number_counts_in_the_same_way(context: str) -> None:
+    codes = [*range(0x20, 0x180), *range(0x180, 0x3100, 41), *range(0x3100, 0xD800, 997)]
+    for code in [*codes, *range(0xF900, 0x32000, 997)]:
+        mine = f"{BEFORE} {context.format(chr(code))} {BEHIND}"
+        for theirs in (f"{BEFORE} 5 {BEHIND}", f"{BEFORE} {chr(code)} {BEHIND}"):
+            assert says_more(mine, theirs, "keep", 20) == counts(mine, theirs), (hex(code), theirs)
+
+
+def test_too_many_passages_and_too_long_texts_count_unread() -> None:
+    several = [text(words(seed, 5)).translate(LETTERS) for seed in range(500)]
+    mine = "\n".join(f"{line} x y" for line in several)
+    assert says_more(mine, " ".join(several), "keep", 10_000)
+    assert not says_more(" ".join(several), mine, "keep", 10_000)
+    long = "word " * 30_000
+    assert says_more(f"{long}a", f"{long}b", "keep", 20)

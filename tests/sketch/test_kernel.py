@@ -160,6 +160,12 @@ def test_arguments_that_make_no_sense_are_refused() -> None:
         _kernel.fold_words(b"text", fold_table(), False)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="a key of 4 bytes"):
         _kernel.fingerprints(b"a b", 5, b"\0" * 4)
+    with pytest.raises(ValueError, match="a key of 4 bytes"):
+        _kernel.says_more("a", "b", fold_table().data, 5, b"\0" * 4)
+    with pytest.raises(ValueError, match="a table of 4 bytes"):
+        _kernel.says_more("a", "b", b"\0" * 4, 5, bytes(16))
+    # Folded lines that are missing have no words.
+    assert _kernel.says_more("5 a\nb", "a\nb", fold_table().data, 1, bytes(16), "", "a\nb") is False
     assert _kernel.fingerprints(b"", 5) == _kernel.fingerprints(b"", 5, bytes(16)) == b""
     assert len(_kernel.fingerprints(b"  ", 1)) == 3 * 8  # three words without a letter
 

@@ -14,10 +14,9 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame, functions as f
 
-from shingling.bulk.pairs import KeyJoin, Pairs, decide_near, keys_of
+from shingling.bulk.pairs import KeyJoin, Pairs, decide_near, keys_of, measure_texts
 from shingling.bulk.spark.batches import collected, frame_of, of_columns, of_rows
 from shingling.similarity.match_rule import MatchRule
-from shingling.similarity.measures import overlap, unless_forged
 from shingling.sketch import FUNCTIONS, fingerprint_set
 from shingling.sketch.banding import Banding
 from shingling.text import clean
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from shingling.arrays import Flags, Integers, Minima, Octets
     from shingling.bulk.options import Options
     from shingling.bulk.spark.work import SparkWork
-    from shingling.sketch import Halves, Scheme
+    from shingling.sketch import Halves
 
 KEYS = "row long, key long, is_own boolean"
 PAIRS = "row long, other long, equal int"
@@ -65,8 +64,7 @@ def near_duplicates(
     match_rule = MatchRule.by(options.rules)
     members = work.write(_members(signed, known, options), "members")
     others = texts.selectExpr("row AS other", "text AS other_text")
-    by_hashes = not match_rule.min_resemblance
-    measure = partial(measure_pairs, scheme=options.scheme, by_hashes=by_hashes)
+    measure = partial(measure_pairs, options=options)
     passes = count(1)
 
     def find(queries: Flags, removed: Flags, limit: int) -> tuple[Pairs, Flags]:
@@ -179,13 +177,12 @@ def _bits(packed: Octets, rows: Integers) -> Flags:
     return bits
 
 
-def measure_pairs(batches: Iterable[Any], scheme: Scheme, *, by_hashes: bool) -> Iterator[Any]:
+def measure_pairs(batches: Iterable[Any], options: Options) -> Iterator[Any]:
     """Measure pairs of rows on their texts.
 
     Args:
         batches: the columns of `PAIRS`, `text` and `other_text`; pairs of a row come together.
-        scheme: of the fingerprints.
-        by_hashes: whether the method has no threshold, so that forged hashes could decide.
+        options: what decides.
 
     Yields:
         Batches of the schema `MEASURED`.
@@ -196,10 +193,9 @@ def measure_pairs(batches: Iterable[Any], scheme: Scheme, *, by_hashes: bool) ->
         for line in batch.to_pylist():
             text, other = clean(line["text"]), clean(line["other_text"])
             if line["row"] != row:
-                row, fingerprints = line["row"], fingerprint_set(text, scheme)
-            both = overlap(fingerprints, fingerprint_set(other, scheme))
-            if by_hashes:
-                both = unless_forged(both, text, other, scheme)
+                row, fingerprints = line["row"], fingerprint_set(text, options.scheme)
+            compared = other, fingerprint_set(other, options.scheme)
+            both = measure_texts((text, fingerprints), compared, options)
             pair = row, line["other"], line["equal"]
             lines.append((*pair, both.resemblance, both.containment))
         yield of_rows(lines, MEASURED)

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from scrapy.exceptions import UsageError
 
 from shingling.console.opening import open_store
-from shingling.console.options import flag, number, option, text, whole_number
+from shingling.console.options import (
+    OWN_TEXT_OPTION,
+    flag,
+    number,
+    option,
+    text,
+    whole_number,
+)
 from shingling.console.output import FOUND, print_json, print_lines, print_table
 from shingling.console.subcommand import HelpGroup, Subcommand
 from shingling.errors import NoStoreError, ShinglingError
@@ -29,7 +36,7 @@ if TYPE_CHECKING:
 
 _MAX_SHINGLE_SIZE = 100
 _ONLY_FOR_TWO = ("diff", "explain", "hash")
-_ONLY_FOR_ALL = ("measure", "threshold", "matrix", "csv")
+_ONLY_FOR_ALL = ("measure", "threshold", "own_text", "matrix", "csv")
 
 
 def _run(options: CommandOptions) -> int:
@@ -37,7 +44,7 @@ def _run(options: CommandOptions) -> int:
     for name in refused:
         if getattr(options, name):
             goes = "does not go" if options.all else "goes"
-            raise UsageError(f"--{name} {goes} with --all")
+            raise UsageError(f"--{name.replace('_', '-')} {goes} with --all")
     if options.step and not options.hash:
         raise UsageError("--step goes with --hash")
     if options.all:
@@ -54,6 +61,8 @@ def _compare_all(options: CommandOptions) -> int:
         raise UsageError("--csv or --json, not both")
     if options.matrix and (options.threshold is not None or options.measure == UNIQUENESS):
         raise UsageError("--matrix is of all pairs: without --threshold, and not of uniqueness")
+    if options.own_text and (options.matrix or options.measure == UNIQUENESS):
+        raise UsageError("--own-text is of pairs: without --matrix, and not of uniqueness")
     return compare_all(options, *_chosen(options.settings.scheme, options))
 
 
@@ -295,6 +304,7 @@ COMMANDS = (
                 " 0.96)",
                 group="many files",
             ),
+            OWN_TEXT_OPTION._replace(group="many files"),
             flag("--matrix", "print all measures, with --all", "many files"),
             flag("--csv", "print CSV, with --all", "many files"),
         ),
