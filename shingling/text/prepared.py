@@ -54,6 +54,7 @@ PARAGRAPH_CHARACTERS = 100
 """From which on a block is a paragraph."""
 
 _MIN_CHARACTERS = 8  # different ones in a paragraph, which need not be counted
+_LEVEL = 4  # of compression: texts are 2 % larger than by the usual 6, in two thirds of the time
 _MAX_PIECE = 1 << 16  # characters that one call goes through: it holds the interpreter meanwhile
 
 
@@ -243,7 +244,7 @@ class PreparedText:
 
 def pack(text: str) -> bytes:
     """Compress a text as the store keeps it; a lone surrogate becomes a question mark."""
-    return zlib.compress(text.encode("utf-8", "replace"))
+    return zlib.compress(text.encode("utf-8", "replace"), _LEVEL)
 
 
 def unpack(packed: bytes) -> str:
