@@ -1,4 +1,4 @@
-// What the theme lacks for people who use a keyboard or hear a page: names, and code to scroll.
+// What the theme lacks for people who use a keyboard or hear a page: names, and code and tables to scroll.
 const NAMES = {
   ".sidebar-drawer": "Site",
   ".toc-drawer": "On this page",
@@ -12,8 +12,8 @@ for (const [places, name] of Object.entries(NAMES)) {
 }
 
 function focusWhatScrolls() {
-  for (const code of document.querySelectorAll("pre")) {
-    if (code.scrollWidth > code.clientWidth) code.tabIndex = 0;
+  for (const part of document.querySelectorAll("pre, .table-wrapper")) {
+    if (part.scrollWidth > part.clientWidth) part.tabIndex = 0;
   }
 }
 
