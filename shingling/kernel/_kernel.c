@@ -647,6 +647,13 @@ static int is_list(const Py_UCS4 *at, const Py_UCS4 *end, const uint32_t *table)
     return at < end && CODE(table[*at]) == ',';
 }
 
+/* Whether text/folding.py replaces a code point before it folds a text: what stands for an
+ * apostrophe, and the virama that may be of a nasal. */
+static int is_replaced(Py_UCS4 code)
+{
+    return (code >= 0x2BB && code <= 0x2BD) || code == 0xA78C || code == 0x94D;
+}
+
 /* Fold a line, with one blank for each run of white space and none at its ends; return its end, or
  * NULL where Unicode has to fold it or the rule changes it. `room` has 3 for each code point. */
 static Py_UCS4 *fold_codes(const Py_UCS4 *at, const Py_UCS4 *end, const uint32_t *table,
@@ -669,7 +676,7 @@ static Py_UCS4 *fold_codes(const Py_UCS4 *at, const Py_UCS4 *end, const uint32_t
                 *to++ = code;
             continue;
         }
-        if (*at == LINK_MARK || *at == HALF_SPACE)
+        if (*at == LINK_MARK || *at == HALF_SPACE || (is_replaced(*at) && !is_folded))
             return NULL;
         if (entry & NEEDS_CONTEXT && !is_folded) {
             size_t kind = 0;
