@@ -21,7 +21,7 @@ from scrapy.exceptions import DropItem
 from scrapy.utils.test import get_crawler
 
 from shingling import Rules, Store
-from shingling.admin.records import Header
+from shingling.admin.records import read_export
 from shingling.admin.transfer import export, restore
 from shingling.plugin.items.decider import ItemDecider
 from shingling.plugin.report import DuplicatePage, Report
@@ -164,8 +164,7 @@ class Walk:
         self.stores += 1
         copy = self.file.with_name(f"{self.file.stem} {self.stores}{self.file.suffix}")
         with self.open() as store, Store.open(url_of(copy)) as other:
-            header, *records = export(session_of(store))
-            restore(session_of(other), Header.from_record(header), records)
+            restore(session_of(other), *read_export(export(session_of(store))))
         self.file = copy
 
     def crawl_some(self) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from shingling import Page, Rules, Store
-from shingling.admin.records import Header
+from shingling.admin.records import read_export
 from shingling.admin.transfer import export, restore
 from shingling.store.forgetting import Chosen, forget
 from shingling.store.moving import LineCounts, LinesMet, has_price
@@ -297,7 +297,7 @@ def test_what_is_known_of_lines_is_exported_and_forgotten(store: Store, file: Pa
     assert known == [{"stood": 0, "moved": 36, "keeps_moving": True, "line": "Read 38 times"}]
     records = export(store._session)
     with Store.open(url_of(file.with_name("restored.db"))) as restored:
-        restore(restored._session, Header.from_record(next(records)), records)
+        restore(restored._session, *read_export(records))
         assert restored.moving_lines(SITE) == known
     forget(store._session, Chosen(site="a.example", only_learned=True))
     assert store.moving_lines(SITE) == []
