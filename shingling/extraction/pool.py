@@ -110,6 +110,7 @@ class ExtractionPool:
         self._slow_seconds = slow_seconds
         self._first = first
         self._uses_processes = workers > 0
+        self._can_start_threads = True
         self._workers: set[Worker] = set()
         self._threads: set[_Thread] = set()
         self._idle: list[_Thread] = []  # of these
@@ -319,7 +320,7 @@ class ExtractionPool:
 
     def _in_thread(self, function: Callable[[Any], Any], argument: Any) -> asyncio.Future[Any]:
         """Call a function in a thread that does nothing else."""
-        thread = self._idle.pop() if self._idle else _Thread()
+        thread = self._idle.pop() if self._idle else self._new_thread()
         self._threads.add(thread)
         result: Future[Any] = Future()
         result.set_running_or_notify_cancel()  # so that it is not cancelled with what is returned
@@ -327,6 +328,22 @@ class ExtractionPool:
         result.add_done_callback(lambda _: self._idle.append(thread))
         thread.calls.put((result, function, argument))
         return answer
+
+    def _new_thread(self) -> _Thread:
+        """Start a thread, unless one could not be started before.
+
+        Of many attempts with too little memory, one may begin a thread that cannot go on. Python
+        waits for it for ever.
+
+        Raises:
+            RuntimeError: no thread can be started.
+        """
+        if not self._can_start_threads:
+            raise RuntimeError("a thread could not be started before")
+        self._can_start_threads = False
+        thread = _Thread()
+        self._can_start_threads = True
+        return thread
 
     def _end(self, worker: Worker | None) -> None:
         """End a process, in a thread: what it holds takes a moment to be given back."""

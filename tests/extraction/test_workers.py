@@ -6,6 +6,7 @@ import asyncio
 import os
 import subprocess
 import sys
+import threading
 import time
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -179,6 +180,26 @@ async def test_a_program_that_cannot_start_workers_extracts_in_a_thread(
     async with a_pool(2) as pool:
         assert await text_of(pool, "one") == "<p>one"
     assert "a thread" in caplog.text
+
+
+def test_a_thread_that_cannot_be_started_is_tried_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With too little memory for it, one of many attempts would hang for ever."""
+    tried = []
+
+    def start(thread: threading.Thread) -> None:
+        tried.append(thread)
+        raise RuntimeError("can't start new thread")
+
+    pool = ExtractionPool(EXTRACTOR, 0, PATIENCE)
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", start)
+        for _ in range(3):
+            with pytest.raises(RuntimeError, match="start"):
+                asyncio.run(text_of(pool, "one"))
+    assert len(tried) == 1
+    pool.close()
 
 
 @pytest.mark.parametrize("workers", [0, 1])
