@@ -164,7 +164,7 @@ class Site:
         """Count that a line stood, or moved, in a crawl; if it is not stored, for this crawl."""
         counted = LineCounts(not moved, moved, crawl * moved)
         for lines in (self.lines, self.fresh_lines)[: 1 + is_stored]:
-            lines[key] = lines.get(key, LineCounts()).plus(counted)
+            lines[key] = lines.pop(key, LineCounts()).plus(counted)
 
     def counts_number(self, key: int, lines: Iterable[str]) -> bool:
         """Whether the numbers in lines of the template are not known to move; a price never is."""
@@ -205,7 +205,7 @@ class Site:
         for lines in (self.lines, self.fresh_lines):
             for block in (0, *shown[:_MOST_SHOWN]):
                 key = block ^ _SHOWN
-                lines[key] = lines.get(key, LineCounts()).stood_once_more()
+                lines[key] = lines.pop(key, LineCounts()).stood_once_more()
 
     def is_common(self, block: int, characters: int) -> bool:
         """Whether so many pages show a block of the template that it says nothing of one page.

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from shingling import Page, Store
+from tests.support.invariants import dump
 from tests.support.pages import WORDS
-from tests.support.stores import rows_of
+from tests.support.stores import rows_of, url_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -80,6 +81,18 @@ def test_what_stands_in_the_place_of_other_template_keeps_no_page(store: Store) 
         store.check(others(f"{SITE}{at}/", 4, f"quote {at}"))
     assert pair(store, ["quote 1"], ["quote 2"]).is_duplicate
     assert pair(store, ["quote 3", "quote 4"], ["quote 5"]).reason == "own_text"
+
+
+@pytest.mark.parametrize("size", [1, 3, 7])
+def test_what_is_counted_does_not_depend_on_batches(tmp_path: Path, size: int) -> None:
+    shown = [*others(SITE, 8, "one", "two"), *others(f"{SITE}x/", 8, "two", "three", "one")]
+    files = []
+    for number in (size, len(shown)):
+        files.append(tmp_path / f"{number}.db")
+        with Store.open(url_of(files[-1])) as store:
+            for start in range(0, len(shown), number):
+                store.check(shown[start : start + number])
+    assert dump(files[0]) == dump(files[1])
 
 
 def test_on_a_small_site_four_pages_make_a_paragraph_template(store: Store) -> None:
