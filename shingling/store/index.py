@@ -224,17 +224,17 @@ class Lookup:
             self._placed.update(ids)
             buckets[key] = tuple({*ids, *buckets.get(key, ())})
 
-    def place(self, page_id: int, page: Signed, sample: Sequence[int]) -> None:
+    def place(self, page: Row, sample_of: Callable[[Row], Sequence[int]]) -> None:
         """Let pages of this batch find a page, before it is written."""
-        self._placed.add(page_id)
-        alone = (page_id,)  # one for all keys: most of them have no other page
+        self._placed.add(page.id)
+        alone = (page.id,)  # one for all keys: most of them have no other page
         for keys, buckets in (
             (self._keys_of(page).stored, self._by_band),
-            (sample, self._by_sample),
+            (sample_of(page), self._by_sample),
         ):
             for key in keys:
                 ids = buckets.get(key, ())
-                if page_id not in ids:
+                if page.id not in ids:
                     buckets[key] = ids + alone
 
     def drop(self, page_id: int) -> None:

@@ -107,27 +107,28 @@ class LinesMet:
         self._counted[line, moved] += 1
         return self._counted[line, moved] <= _MOST_COUNTED
 
-    def change_alike(self, changed: Collection[tuple[int, bool]], title: int) -> bool:
-        """Whether lines have come on, or gone from, other pages of this crawl as well.
-
-        Lines must come in the place of others, and no page may show one that it showed before.
+    def note(
+        self, changed: Collection[tuple[int, bool]], standing: Iterable[int], title: int
+    ) -> bool:
+        """Note lines of a page that are new or gone, and those that stand.
 
         Args:
-            changed: hashes of lines of a page, each with whether it is new.
-            title: key of its title: pages under other titles are other pages.
+            changed: hashes of lines, each with whether it is new.
+            standing: hashes of lines.
+            title: key of the page's title: pages under other titles are other pages.
+
+        Returns:
+            Whether the lines have come on, or gone from, other pages of this crawl as well: lines
+            come in the place of others, and no page shows one that it showed before.
         """
-        return (
-            self.size < _MAX_MET
-            and len({is_new for _, is_new in changed}) != 1
+        if self.size >= _MAX_MET:
+            return False
+        come_and_go = (
+            len({is_new for _, is_new in changed}) != 1
             and self._standing.isdisjoint(line for line, _ in changed)
             and all(self._changed.get(line, title) != title for line in changed)
         )
-
-    def note(
-        self, changed: Iterable[tuple[int, bool]], standing: Iterable[int], title: int
-    ) -> None:
-        """Note hashes of lines of a page that are new or gone, and of those that stand."""
-        if self.size < _MAX_MET:
-            for line in changed:
-                self._changed.setdefault(line, title)
-            self._standing.update(standing)
+        for line in changed:
+            self._changed.setdefault(line, title)
+        self._standing.update(standing)
+        return come_and_go

@@ -236,6 +236,11 @@ class Site:
         """Whether a block is template."""
         return self.title(block) == TEMPLATE
 
+    def lines_of_template(self, blocks: Mapping[int, int]) -> list[int]:
+        """Hashes of lines, given with the keys of their blocks, that are template."""
+        self.look_up(blocks.values())
+        return [line for line, block in blocks.items() if self._looked_up[block] == TEMPLATE]
+
     def title_parts(self, title: str) -> dict[int, int]:
         """Keys of the parts of a title, but for those that the site has in many titles."""
         parts = title_parts(title)

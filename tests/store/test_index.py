@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from shingling import Verdict
+    from shingling.store.schema.rows import Row
 
 
 COUNT = MAX_PAGES_PER_KEY + 20
@@ -192,9 +193,9 @@ def act(store: Store, kind: str, what: Any) -> None:
 
 def fail(store: Store, batch: list[Page]) -> None:
     """Check pages, and fail after some of them, or once all are written."""
-    decided: list[Verdict] = []
+    decided: list[tuple[Verdict, list[Row]]] = []
 
-    def failing(*arguments: object) -> Verdict:
+    def failing(*arguments: object) -> tuple[Verdict, list[Row]]:
         decided.append(meet(*arguments))  # type: ignore[arg-type]
         batch_of = arguments[2]
         if len(decided) == len(batch):

@@ -78,7 +78,7 @@ def _place(row: Row, decision: Decision, batch: Batch, *, is_changed: bool) -> N
     if original is not None or is_changed:
         batch.lookup.drop(row.id)
     if original is None and row.words >= batch.scheme.min_comparable_words:
-        batch.lookup.place(row.id, row, batch.sample(row))
+        batch.lookup.place(row, batch.sample)
 
 
 def verdict_on(page: PageState, decision: Decision, batch: Batch) -> Verdict:

@@ -94,7 +94,7 @@ class Batch:
         moving = [
             (page, signature)
             for url, (page, signature) in zip(urls, batch, strict=True)
-            if times[url] > 1 or self._may_be_decided(self.pages.of_url(*url), signature)
+            if times[url] > 1 or self._may_be_decided(self.pages.of_page(page), signature)
         ]
         self._read_alike(moving, [(page.scope, page.main_text) for page, _ in moving])
         unknown = {url for url in urls if self.pages.of_url(*url) is None}

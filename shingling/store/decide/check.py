@@ -22,7 +22,7 @@ from shingling.sketch import sign
 from shingling.store.backends.base import NeedsExclusiveWriterError, RetryableError, RetryReason
 from shingling.store.decide.batch import Batch
 from shingling.store.decide.decide import worth_measuring
-from shingling.store.decide.meet import meet
+from shingling.store.decide.meet import meet, regroup
 from shingling.store.decide.write import write_batch
 from shingling.store.runs import write_counts
 from shingling.store.schema.rows import url_key
@@ -89,9 +89,11 @@ def check_batch(
         validation = None if alone else Validation(session, connection, signed)
         batch = Batch(session, connection, rules, rules_id=rules_id, run=run)
         batch.read_for(signed)
-        verdicts = [
-            meet(page, signature, batch) for page, signature in zip(pages, signatures, strict=True)
-        ]
+        verdicts: list[Verdict] = []
+        for page, signature in zip(pages, signatures, strict=True):
+            verdict, waiting = meet(page, signature, batch)
+            regroup(waiting, batch)
+            verdicts.append(verdict)
         if validation is not None:
             validation.look(batch)
         counts = Counter[str](verdict.status for verdict in verdicts)

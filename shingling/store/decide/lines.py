@@ -25,48 +25,47 @@ if TYPE_CHECKING:
 
     from shingling.store.decide.batch import Batch
     from shingling.store.decide.read import PageState
+    from shingling.store.moving import LinesMet
     from shingling.store.schema.rows import Row
-    from shingling.store.templates import Site, Templates
+    from shingling.store.templates import Site
     from shingling.text import PreparedText
 
 _ALIKE = 0.5  # resemblance of a page to what it was, if most of it has not changed
 
 
 def learn_lines(page: PageState, copies: Sequence[Row], batch: Batch) -> None:
-    """Learn from a page that is met, and set its `moving_lines`.
+    """Learn from a page that is met, and set its `moving_lines` and its `change`.
 
     Args:
         page: what was read of it.
         copies: of a new page, pages of its site that it may be a copy of, the nearest first.
         batch: with what was learned of the site before.
     """
-    row, run, templates = page.row, batch.run, batch.templates
-    if templates is None or not batch.rules.templates:
+    row, templates, learns = page.row, batch.templates, batch.rules.templates
+    page.change = _last_change({}, {}, {}, page.former_title)
+    if templates is None:
         return
-    if page.is_new:
+    met = templates.met(row.server, batch.run)
+    if page.is_unchanged and not (learns and met.looks_at_next()):
+        return
+    site = templates.site(row.server)
+    if page.is_new and learns:
         url = without_tracking(row.url)
         other = next((copy for copy in copies if without_tracking(copy.url) == url), copies[0])
         is_one_page = without_tracking(other.url) == url
         may_move = is_one_page and not row.differing_fields(other, batch.rules)
-        _count(row, other, batch, templates, may_move=may_move)
-        return
-    met = templates.met(row.server, run)
-    before = row if page.is_unchanged else page.former
-    if before is None or (before is row and not met.looks_at_next()):
-        return
-    # If what its item says has changed, a number in its text may be just that.
-    if not page.changed_fields and title_key(row.title or "") == title_key(before.title or ""):
-        _count(row, before, batch, templates, may_move=True)
-        is_alike = (page.previous or 0) >= _ALIKE
-        page.moving_lines = _moving_lines(page, before, batch, templates, is_alike=is_alike)
+        _count(row, other, site, met, batch, may_move=may_move)
+    elif not page.is_new:
+        _compare_with_former(page, site, met, batch)
 
 
-def _count(row: Row, other: Row, batch: Batch, templates: Templates, *, may_move: bool) -> None:
+def _count(
+    row: Row, other: Row, site: Site, met: LinesMet, batch: Batch, *, may_move: bool
+) -> None:
     """Count the lines with numbers that stand, and move, if two pages say the same otherwise."""
     text, before = batch.texts.split(row), batch.texts.split(other)
     if text is None or before is None or not np.array_equal(text.own_keys, before.own_keys):
         return
-    site, met = templates.site(row.server), templates.met(row.server, batch.run)
     crawl = 1 if batch.run is None else 1 + (batch.run.previous or 0)
     for key in text.numbered.keys() & before.numbered.keys():
         lines, others = text.numbered[key], before.numbered[key]
@@ -76,60 +75,63 @@ def _count(row: Row, other: Row, batch: Batch, templates: Templates, *, may_move
             site.count_line(key, crawl, moved=moved, is_stored=may_move)
 
 
-def _moving_lines(
-    page: PageState, former: Row, batch: Batch, templates: Templates, *, is_alike: bool
-) -> tuple[str, ...]:
-    """Lines in which a page has changed, new ones first, if all of them move; otherwise none.
+def _compare_with_former(page: PageState, site: Site, met: LinesMet, batch: Batch) -> None:
+    """Find the lines in which a page has changed, and whether all of them move.
 
     A line moves if its number is known to. If the page is like the one before, lines move as well
     that come and go on other pages.
     """
-    row = page.row
+    row, former = page.row, page.former or page.row
+    title = title_key(row.title or "")
+    # If what its item says has changed, a number in its text may be just that.
+    says_same = not page.changed_fields and title == title_key(former.title or "")
+    learns = batch.rules.templates and says_same
+    if learns:
+        _count(row, former, site, met, batch, may_move=True)
     text, former_text = batch.texts.of(row), batch.texts.of(former)
     if text is None or former_text is None:
-        return ()
-    site, met = templates.site(row.server), templates.met(row.server, batch.run)
-    lines, former_lines = page.lines = _lines(text), _lines(former_text)
+        return
+    lines, former_lines = _lines(text), _lines(former_text)
     new = {(line, True): lines[line] for line in lines if line not in former_lines}
     gone = {(line, False): former_lines[line] for line in former_lines if line not in lines}
-    changed, title = new | gone, title_key(row.title or "")
-    # Of a line that stays, the number alone tells whether it moves.
-    kept = {block.key for block in new.values()} & {block.key for block in gone.values()}
+    changed = new | gone
     counted = {line: block for line, block in changed.items() if not _keeps_moving(block, site)}
-    is_moving = not counted or (
-        is_alike
-        and not any(_is_data(block, kept, site) for block in counted.values())
-        and met.change_alike(counted, title)
-    )
-    standing = {line: block.key for line, block in lines.items() if line in former_lines}
-    site.look_up(standing.values())
-    met.note(counted, [line for line, key in standing.items() if site.is_template(key)], title)
-    return tuple(without_marks(block.line) for block in changed.values()) if is_moving else ()
+    if learns:
+        # Of a line that stays, the number alone tells whether it moves.
+        kept = {block.key for block in new.values()} & {block.key for block in gone.values()}
+        has_data = any(_is_data(block, kept, site) for block in counted.values())
+        standing = {line: block.key for line, block in lines.items() if line in former_lines}
+        come_and_go = met.note(counted, site.lines_of_template(standing), title)
+        is_alike = (page.previous or 0) >= _ALIKE
+        if not counted or (come_and_go and is_alike and not has_data):
+            page.moving_lines = tuple(without_marks(block.line) for block in changed.values())
+    page.change = _last_change(counted, lines, former_lines, page.former_title)
 
 
-def last_change(page: PageState, batch: Batch) -> LastChange | None:
-    """How a page differs from what it was; None if only its own fields or moving lines do."""
-    row, former, templates = page.row, page.former, batch.templates
-    text = batch.texts.of(row)
-    former_text = None if former is None else batch.texts.of(former)
-    new, gone, shown = dict[int, _Block](), dict[int, _Block](), ("", "")
-    if templates is not None and text is not None and former_text is not None:
-        site = templates.site(row.server)
-        lines, former_lines = page.lines or (_lines(text), _lines(former_text))
-        new, gone = (
-            {
-                line: block
-                for line, block in some.items()
-                if line not in others and not _keeps_moving(block, site)
-            }
-            for some, others in ((lines, former_lines), (former_lines, lines))
-        )
-        if new:
-            first = min(new, key=lambda line: new[line].line.endswith(LINK_MARK))
-            shown = excerpts(new[first].line, _replaced_by(first, lines, former_lines, gone))
-        elif gone:
-            shown = excerpts("", next(iter(gone.values())).line)
-    line, replaced, title = map(stored_line, (*shown, page.former_title or ""))
+def _last_change(
+    changed: Mapping[tuple[int, bool], _Block],
+    lines: Mapping[int, _Block],
+    former_lines: Mapping[int, _Block],
+    former_title: str | None,
+) -> LastChange | None:
+    """How a page differs from what it was; None if only its own fields or moving lines do.
+
+    Args:
+        changed: lines that do not move, each with whether it is new or gone.
+        lines: of the text, by their hashes.
+        former_lines: of the text before.
+        former_title: None if it is the same, or there was none.
+    """
+    new = [line for line, is_new in changed if is_new]
+    gone = {line: block for (line, is_new), block in changed.items() if not is_new}
+    shown = "", ""
+    if new:
+        first = min(new, key=lambda line: lines[line].line.endswith(LINK_MARK))
+        replaced = _replaced_by(first, lines, former_lines, gone)
+        shown = excerpts(lines[first].line, replaced)
+    elif gone:
+        shown = excerpts("", next(iter(gone.values())).line)
+    line, replaced, title = map(stored_line, (*shown, former_title or ""))
     change = LastChange(line, replaced, len(new), len(gone), title)
     return None if change == LastChange() else change
 

@@ -1,4 +1,7 @@
-"""The way of a page: its rows are read, it is decided, and the decision is applied."""
+"""The way of a page: its rows are read, it is decided, and the decision is applied.
+
+Stored pages that are in no group, or are to leave theirs, go the same way.
+"""
 
 from __future__ import annotations
 
@@ -30,16 +33,19 @@ _COPY = 0.5  # resemblance from which on pages with one title are copies
 _MAX_COPIES = 32  # of a page that are looked at
 
 
-def meet(page: Page, signature: Signature | None, batch: Batch) -> Verdict:
+def meet(page: Page, signature: Signature | None, batch: Batch) -> tuple[Verdict, list[Row]]:
     """Decide one page against everything stored, and insert or update it.
 
     Args:
         page: what was fetched.
         signature: of its text; None if it has none.
         batch: has read all rows that the page can meet, within the caller's write transaction.
+
+    Returns:
+        The verdict, and duplicates whose original is gone by it: `regroup` decides them.
     """
     if signature is None or not signature.words:  # 1. nothing to compare: it is not stored
-        return Verdict("skipped", reason=page.reason or Reason.NO_MAIN_TEXT)
+        return Verdict("skipped", reason=page.reason or Reason.NO_MAIN_TEXT), []
     state = read_page(page, signature, batch)
     copies: Sequence[Row] = ()
     if page.learns_template and not state.is_unchanged:
@@ -49,40 +55,17 @@ def meet(page: Page, signature: Signature | None, batch: Batch) -> Verdict:
 
         learn_lines(state, copies, batch)
     decision = decide(state, batch.texts, batch.rules)
-    _finish(state, decision, batch)
+    waiting = apply(state, decision, batch)
     verdict = verdict_on(state, decision, batch)
-    if verdict.status == "unchanged" or state.is_new:
-        return verdict
-    from shingling.store.decide.lines import last_change
-
-    change = None if verdict.is_duplicate else last_change(state, batch)
-    batch.texts.changes[state.row.id] = change
-    return replace(verdict, change=change)
-
-
-def decide_again(row: Row, now: int, batch: Batch) -> Decision:
-    """Decide a stored page that is in no group, or is to leave it.
-
-    Args:
-        row: the page.
-        now: seconds since 1970, from which `Rules.original_max_age_days` counts back.
-        batch: has read all rows that the page can meet.
-    """
-    state = read_row(row, now, batch)
-    decision = decide(state, batch.texts, batch.rules)
-    _finish(state, decision, batch)
-    return decision
-
-
-def join(row: Row, original: Row, batch: Batch) -> None:
-    """Make a page a duplicate of an original because of a review."""
-    state = read_row(row, row.last_seen, batch)
-    state.members = batch.pages.members(row) if row.is_original else []
-    _finish(state, decide_by_review(row, original, batch.texts), batch)
+    if verdict.status != "unchanged" and not state.is_new:
+        change = None if verdict.is_duplicate else state.change
+        batch.texts.changes[state.row.id] = change
+        verdict = replace(verdict, change=change)
+    return verdict, waiting
 
 
 def regroup(rows: Sequence[Row], batch: Batch) -> None:
-    """Decide stored pages, oldest first, which follow none of those that wait for it."""
+    """Decide pages, oldest first, which follow none of those that wait for it."""
     if not rows:
         return
     batch.undecided.update(row.id for row in rows)
@@ -92,9 +75,25 @@ def regroup(rows: Sequence[Row], batch: Batch) -> None:
         decide_again(row, row.last_seen, batch)
 
 
-def _finish(page: PageState, decision: Decision, batch: Batch) -> None:
-    """Apply a decision, and decide the duplicates whose original is gone by it."""
-    regroup(apply(page, decision, batch), batch)
+def decide_again(row: Row, now: int, batch: Batch) -> Decision:
+    """Decide a page, and the duplicates whose original is gone by it.
+
+    Args:
+        row: the page.
+        now: seconds since 1970, from which `Rules.original_max_age_days` counts back.
+        batch: has read all rows that the page can meet.
+    """
+    state = read_row(row, now, batch)
+    decision = decide(state, batch.texts, batch.rules)
+    regroup(apply(state, decision, batch), batch)
+    return decision
+
+
+def join(row: Row, original: Row, batch: Batch) -> None:
+    """Make a page a duplicate of an original because of a review."""
+    state = read_row(row, row.last_seen, batch)
+    state.members = batch.pages.members(row) if row.is_original else []
+    regroup(apply(state, decide_by_review(row, original, batch.texts), batch), batch)
 
 
 def _learn(page: PageState, batch: Batch) -> list[Row]:

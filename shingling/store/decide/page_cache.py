@@ -6,7 +6,7 @@ from itertools import chain
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from shingling.store.schema.rows import COLUMNS, row_of
+from shingling.store.schema.rows import COLUMNS, row_of, url_key
 from shingling.store.schema.tables import fetch_rows, select_in
 
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Table
 
     from shingling.store.backends.base import Database
+    from shingling.store.model import Page
     from shingling.store.schema.rows import Row
 
 _MAX_SAME_TEXT = 64  # pages of one text that are looked at, the oldest of them
@@ -102,6 +103,10 @@ class PageCache:
             self._referred.add(row.original_id)
         if row.compared_id is not None:
             self._referred.add(row.compared_id)
+
+    def of_page(self, page: Page) -> Row | None:
+        """Row of a page that was fetched, if it is here."""
+        return self.of_url(page.scope, url_key(page.url))
 
     def of_url(self, scope: str, key: bytes) -> Row | None:
         """Row of a URL in a scope, if it is here."""

@@ -7,20 +7,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from shingling.rules.reasons import Reason
 from shingling.store.decide.pair import Pair
 from shingling.store.model import DAY, fetched_at
-from shingling.store.schema.rows import GONE, url_key
+from shingling.store.schema.rows import GONE
 from shingling.text import title_key
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from shingling.sketch import Signature
     from shingling.store.decide.batch import Batch
-    from shingling.store.model import Page
+    from shingling.store.model import LastChange, Page
     from shingling.store.schema.rows import Row
 
 
@@ -77,7 +77,7 @@ class PageState:
         changed_fields: names of the fields in which its item said something else before.
         moving_lines: lines in which its text has changed, if all of them move (see
             `shingling.store.decide.lines`); otherwise none.
-        lines: blocks of its text, and of the one before, once they were compared.
+        change: how it differs from what it was; None if only its own fields or moving lines do.
         had_come_out: the run that its item had come out of, as it was; None: it had not.
         is_renamed: whether its item has another title, with the text that it had.
         former_title: before it was met; None if it has the same, or had none.
@@ -100,7 +100,7 @@ class PageState:
     last_run: int | None = None
     changed_fields: Sequence[str] = ()
     moving_lines: Sequence[str] = ()
-    lines: tuple[Mapping[int, Any], Mapping[int, Any]] | None = None
+    change: LastChange | None = None
     had_come_out: int | None = None
     is_renamed: bool = False
     former_title: str | None = None
@@ -131,7 +131,7 @@ def read_page(page: Page, signature: Signature, batch: Batch) -> PageState:
         signature: of its text.
         batch: has read all rows that the page can meet.
     """
-    row = batch.pages.of_url(page.scope, url_key(page.url))
+    row = batch.pages.of_page(page)
     if row is None:
         row = batch.insert(page, signature)
         return _with_candidates(PageState(row, Cause.NEW, fetched_at(page), row), batch)

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from shingling.store.schema.rows import Row
+
 
 FIRST = Page("first", text(words("first")))
 
@@ -86,9 +88,9 @@ def test_an_error_in_the_middle_of_a_batch_stores_and_teaches_nothing_of_it(
     changed = Page("first", text(words("changed")))
     pages = [changed, *pages_of(A, 3, footer(A)), *some_pages(50)]
     run = store.start_run("spider")
-    decided: list[Verdict] = []
+    decided: list[tuple[Verdict, list[Row]]] = []
 
-    def failing(*arguments: object) -> Verdict:
+    def failing(*arguments: object) -> tuple[Verdict, list[Row]]:
         if len(decided) == 5:
             raise KeyboardInterrupt
         decided.append(meet(*arguments))  # type: ignore[arg-type]

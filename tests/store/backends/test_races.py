@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from shingling import Verdict
+    from shingling.store.schema.rows import Row
 
 BASE = words("base")
 A, OTHER = text(BASE), text(words("other"))
@@ -178,12 +179,12 @@ def holding(
     begun, released = threading.Event(), threading.Event()
     url = batch[0].url
 
-    def held(page: Page, *others: object) -> Verdict:
-        verdict = meet(page, *others)  # type: ignore[arg-type]
+    def held(page: Page, *others: object) -> tuple[Verdict, list[Row]]:
+        met = meet(page, *others)  # type: ignore[arg-type]
         if page.url == url and not begun.is_set():
             begun.set()
             assert released.wait(PATIENCE)
-        return verdict
+        return met
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(shingling.store.decide.check, "meet", held)
@@ -306,7 +307,7 @@ def test_a_page_that_is_overtaken_again_and_again_is_decided_alone(
     others = [Page(f"b{at}", main_text) for at, main_text in enumerate(main_texts)]
     attempts: list[bool] = []
 
-    def overtaken(page: Page, *more: object) -> Verdict:
+    def overtaken(page: Page, *more: object) -> tuple[Verdict, list[Row]]:
         if page.url == "a":
             attempts.append(alone(one))
             if not attempts[-1]:

@@ -339,9 +339,9 @@ def test_so_many_lines_are_met_in_a_crawl_at_most(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("shingling.store.moving._MAX_MET", 4)
     met = LinesMet(1)
     met.note([(1, True), (2, False)], [3], 7)
-    assert met.change_alike([(1, True), (2, False)], 8)
+    assert met.note([(1, True), (2, False)], [], 8)
     met.note([], [4], 9)
-    assert not met.change_alike([(1, True), (2, False)], 8)
+    assert not met.note([(1, True), (2, False)], [], 8)
     met.note([(5, True)], [], 9)
     assert met.size == 4
 
