@@ -109,8 +109,6 @@ class MatchRule(NamedTuple):
         ranked: Iterable[tuple[int, float]],
         ages: Sequence[int],
         measure: Callable[[int], _M | None],
-        *,
-        any_of_them: bool = False,
     ) -> tuple[int, _M] | None:
         """Choose the candidate that the page follows: the most alike, among equals the oldest.
 
@@ -118,16 +116,13 @@ class MatchRule(NamedTuple):
             ranked: places of candidates with their estimates, the most alike first.
             ages: a number of each candidate, by place; lower ones are older.
             measure: compares the texts, exactly; None passes a candidate over.
-            any_of_them: choose the first one that is alike enough.
 
         Returns:
             Its place and its measure; None if none is alike enough.
         """
         chosen: tuple[int, _M] | None = None
         for place, estimate in ranked:
-            if chosen is not None and (
-                any_of_them or estimate + self.margin < chosen[1].resemblance
-            ):
+            if chosen is not None and estimate + self.margin < chosen[1].resemblance:
                 break
             own = measure(place)
             if own is None or own.resemblance < self.min_resemblance:

@@ -21,6 +21,7 @@ from shingling.similarity.measures import distance as simhash_distance
 from shingling.sketch import FUNCTIONS
 from shingling.store.decide.pair import Pair
 from shingling.store.decide.read import Ignored
+from shingling.store.decide.texts import Similarity
 from shingling.store.decide.titles import different_document_reason
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from shingling.rules.rules import Rules
     from shingling.similarity.own_text import OwnPassage
     from shingling.store.decide.read import Candidate, PageState
-    from shingling.store.decide.texts import Similarity, Texts
+    from shingling.store.decide.texts import Texts
     from shingling.store.index import Signed
     from shingling.store.model import Status
     from shingling.store.schema.rows import Row
@@ -123,6 +124,13 @@ def _stored_decision(page: PageState, rules: Rules) -> Decision:
     return stored._replace(reason=Reason.OTHER_FIELDS, fields=fields) if fields else stored
 
 
+class _Near(NamedTuple):
+    """A decision that a page follows an original which is alike, with the resemblance of both."""
+
+    resemblance: float
+    decision: Decision
+
+
 @dataclass
 class _Steps:
     """The steps by which a page is decided, and what is found out on the way.
@@ -153,7 +161,7 @@ class _Steps:
     _rejected_rank: tuple[float, int] = (-1.0, 0)
 
     def __post_init__(self) -> None:
-        self.row = self.page.row
+        self.row, self._rule = self.page.row, MatchRule.by(self.rules)
         # What other pages of its site show too says nothing of a page, except that it is the same
         # as one with its title.
         self.is_template = self.texts.is_only_template(self.row, self.rules.min_words)
@@ -201,10 +209,11 @@ class _Steps:
             is_untitled = only_exact and not (row.title or twin.title)
             if row.words < min_words and not is_untitled and not pair.have_one_title:
                 continue
-            of_original = Pair(row, original, self.texts)
-            resemblance = 1.0 if twin is original else twin.resemblance or 0.0
-            if self._reject_other_title(pair, 1.0, 1.0, 1.0) or self._reject_other_title(
-                of_original, resemblance, resemblance, twin.containment
+            if self._has_other_title(pair, Similarity(1.0, 1.0)):
+                continue
+            of_twin = Similarity(twin.resemblance or 0.0, twin.containment or 0.0)
+            if twin is not original and self._has_other_title(
+                Pair(row, original, self.texts), of_twin
             ):
                 continue
             equal = Decision("exact", original, 1.0, 1.0, None if twin is original else twin)
@@ -239,62 +248,59 @@ class _Steps:
             (other_fields if differ else same_fields).append((original, estimate))
         decision = self._most_alike(same_fields)
         if decision is None and self.kept is None:
-            blocked_by_fields = self._most_alike(other_fields, any_of_them=True)
-            if blocked_by_fields is not None:
-                self._unless_item_differs(blocked_by_fields)
+            for original, _ in self._likeliest(other_fields):
+                self._near(original)
+                if self.kept is not None:
+                    break
         return decision and decision._replace(candidates=len(self.looked_at))
 
-    def _most_alike(
-        self, candidates: Sequence[tuple[Row, float]], *, any_of_them: bool = False
-    ) -> Decision | None:
-        """Follow the most alike of some originals whose texts say all that the page's says.
+    def _likeliest(self, candidates: Sequence[tuple[Row, float]]) -> list[tuple[Row, float]]:
+        """Those originals, given with their estimates from all minima, that are measured.
 
-        They are given with their estimates; the oldest comes first.
-
-        With `any_of_them`, follow the first one that is alike enough, whatever the texts say.
-
-        The estimate from all minima picks whom to measure; among equals the oldest wins.
+        The oldest come first among equals.
         """
-        if not candidates:
-            return None
-        row, texts, rule = self.row, self.texts, MatchRule.by(self.rules)
         ranked = sorted(candidates, key=itemgetter(1), reverse=True)[:MAX_CANDIDATES_MEASURED]
+        self.texts.load(original.id for original, _ in ranked)
+        return ranked
+
+    def _most_alike(self, candidates: Sequence[tuple[Row, float]]) -> Decision | None:
+        """Follow the most alike of some originals, given with their estimates."""
+        ranked = self._likeliest(candidates)
         originals = [original for original, _ in ranked]
-        passages: dict[int, OwnPassage | None] = {}
-
-        def measure(at: int) -> Similarity | None:
-            other = originals[at]
-            pair = Pair(row, other, texts)
-            similarity = pair.similarity(rule.min_resemblance)
-            if similarity.resemblance < rule.min_resemblance:
-                return None
-            if not similarity.resemblance and texts.is_only_template(other, self.rules.min_words):
-                return None
-            if rule.contains(texts.overlap(row, other)):
-                return None
-            if self._reject_other_title(pair, similarity.resemblance, *similarity):
-                return None
-            if not rule.min_resemblance and texts.are_forged(row, other):
-                return None
-            if not any_of_them:
-                decision = self._unless_text_differs(Decision("near", other, *similarity))
-                if decision is None:
-                    return None
-                passages[at] = decision.passage
-            return similarity
-
-        ids = [other.id for other in originals]
-        texts.load(ids)
-        estimates = enumerate(estimate for _, estimate in ranked)
-        best = rule.best(estimates, ids, measure, any_of_them=any_of_them)
+        best = self._rule.best(
+            enumerate(estimate for _, estimate in ranked),
+            [original.id for original in originals],
+            lambda at: self._near(originals[at]),
+        )
         if best is None:
             return None
-        at, similarity = best
-        distance = None
-        if METHODS[self.rules.method].distance:
-            distance = simhash_distance(row.simhash, originals[at].simhash)
-        passage = passages.get(at)
-        return Decision("near", originals[at], *similarity, passage=passage, distance=distance)
+        at, near = best
+        if not METHODS[self.rules.method].distance:
+            return near.decision
+        distance = simhash_distance(self.row.simhash, originals[at].simhash)
+        return near.decision._replace(distance=distance)
+
+    def _near(self, original: Row) -> _Near | None:
+        """Follow an original that is alike, unless a title, a field or the text is against it."""
+        pair = Pair(self.row, original, self.texts)
+        similarity = pair.similarity(self._rule.min_resemblance)
+        if not self._is_alike(original, similarity) or self._has_other_title(pair, similarity):
+            return None
+        decision = self._unless_item_differs(Decision("near", original, *similarity))
+        return None if decision is None else _Near(similarity.resemblance, decision)
+
+    def _is_alike(self, original: Row, similarity: Similarity) -> bool:
+        """Whether the method accepts an original as it was measured.
+
+        A page that contains it says more. Where no resemblance is asked for, what shares nothing
+        but equal minima is forged.
+        """
+        row, texts, least = self.row, self.texts, self._rule.min_resemblance
+        if similarity.resemblance < least or self._rule.contains(texts.overlap(row, original)):
+            return False
+        if not similarity.resemblance and texts.is_only_template(original, self.rules.min_words):
+            return False
+        return bool(least) or not texts.are_forged(row, original)
 
     def _nothing_but_template(self) -> Decision | None:
         """2. Skip a page that only shows its site's template, and is no copy of another one."""
@@ -327,11 +333,11 @@ class _Steps:
                 contained = both.containment, other.url
                 most_contained = max(most_contained, contained, key=itemgetter(0))
                 continue
-            measures = both.resemblance, both.containment
-            if self._reject_other_title(pair, both.containment, *measures):
+            similarity = Similarity(both.resemblance, both.containment)
+            if self._has_other_title(pair, similarity, is_piece=True):
                 continue
             if both.containment > most:
-                decision = Decision("near", other, *measures, reason=Reason.PIECE)
+                decision = Decision("near", other, *similarity, reason=Reason.PIECE)
                 if said := self._unless_item_differs(decision):
                     piece, most = said, both.containment
         self.contains = most_contained[1] or None
@@ -351,24 +357,29 @@ class _Steps:
         counted = [candidate.row for candidate in candidates if candidate.ignored in self.counted]
         return [row for row in counted if row.words >= fewest]
 
-    def _reject_other_title(
-        self, pair: Pair, value: float, resemblance: float, containment: float | None
+    def _has_other_title(
+        self, pair: Pair, similarity: Similarity, *, is_piece: bool = False
     ) -> bool:
         """Whether the page and another one are two documents by their titles, if these count.
 
+        The most alike one is noted.
+
         Args:
             pair: both.
-            value: how alike they are, as `different_document_reason` takes it.
-            resemblance: of both, which is told of the most alike one.
-            containment: likewise.
+            similarity: of their texts.
+            is_piece: whether one is a piece of the other one: then containment tells how alike
+                they are.
         """
-        reason = different_document_reason(pair, value)
-        if reason is None or self.rules.titles == "ignore":
+        if self.rules.titles == "ignore":
+            return False
+        resemblance, containment = similarity
+        reason = different_document_reason(pair, containment if is_piece else resemblance)
+        if reason is None:
             return False
         rank = resemblance, -pair.other.id
         if rank > self._rejected_rank:
-            self._rejected_rank, measures = rank, (resemblance, containment)
-            self.rejected = Decision("new", None, *measures, pair.other, reason=reason)
+            self._rejected_rank = rank
+            self.rejected = Decision("new", None, *similarity, pair.other, reason=reason)
         return True
 
     def _unless_item_differs(self, decision: Decision) -> Decision | None:
