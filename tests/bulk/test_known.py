@@ -271,9 +271,8 @@ def test_the_row_that_stays_is_chosen(options: dict[str, Any], order: Any, tmp_p
         {**row, "fetched": moment, "date": f"20{99 - moment % 50:02}-01-01"}
         for row, moment in zip(ROWS, rnd.choices(range(50), k=len(ROWS)), strict=True)
     ]
-    file = write_lines(tmp_path / "rows.jsonl", rows)
     in_order = write_lines(tmp_path / "sorted.jsonl", sorted(rows, key=order))
-    found, expected = bulk(file, tmp_path / "out", **options), bulk(in_order, tmp_path / "sorted")
+    found, expected = bulk(rows, tmp_path / "out", **options), bulk(in_order, tmp_path / "sorted")
     assert (sorted(found.kept), found.removed) == (sorted(expected.kept), expected.removed)
     assert found.kept == [row["id"] for row in rows if row["id"] in {*found.kept}]
 
@@ -284,12 +283,11 @@ def test_rows_without_a_place_in_the_order_come_last(
     text = random_texts(9, 1)[0]
     moments = [None, "no time", "2020-05-01", "2021-01-01T00:00:00Z", "2021-01-01T00:00:00+05:00"]
     rows = [{"id": str(place), "text": text, "at": at} for place, at in enumerate(moments)]
-    file = write_lines(tmp_path / "rows.jsonl", rows)
-    assert bulk(file, tmp_path / "a", keep="newest", order_field="at").kept == ["3"]
-    assert bulk(file, tmp_path / "b", order_field="at").kept == ["2"]
+    assert bulk(rows, tmp_path / "a", keep="newest", order_field="at").kept == ["3"]
+    assert bulk(rows, tmp_path / "b", order_field="at").kept == ["2"]
     assert "no row has" not in caplog.text
-    assert bulk(file, tmp_path / "c", order_field="other").kept == ["0"]
-    assert bulk(file, tmp_path / "d", keep="newest").kept == ["0"]
+    assert bulk(rows, tmp_path / "c", order_field="other").kept == ["0"]
+    assert bulk(rows, tmp_path / "d", keep="newest").kept == ["0"]
     said = "no row has a number or a time in {}: they keep their order"
     assert [one for one in caplog.messages if "no row has" in one] == [
         said.format("other"), said.format("fetched"),
@@ -297,9 +295,8 @@ def test_rows_without_a_place_in_the_order_come_last(
 
 
 def test_of_each_group_some_rows_stay(tmp_path: Path) -> None:
-    file = write_lines(tmp_path / "rows.jsonl", ROWS)
-    one = bulk(file, tmp_path / "one")
-    three = bulk(file, tmp_path / "three", keep_each=3)
+    one = bulk(ROWS, tmp_path / "one")
+    three = bulk(ROWS, tmp_path / "three", keep_each=3)
     taken: dict[str, int] = {}
     removed = {}
     for name, values in one.removed.items():

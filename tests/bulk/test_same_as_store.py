@@ -47,8 +47,7 @@ def test_every_method_decides_as_the_store_does(
 ) -> None:
     rows = families(3, 240, random_texts(1, 12))
     rows += [{"id": f"short {at}", "text": text} for at, text in enumerate(SHORT)]
-    file = write_lines(tmp_path / "rows.jsonl", rows)
-    found = bulk(file, tmp_path / "out", rules=rules, scheme=scheme)
+    found = bulk(rows, tmp_path / "out", rules=rules, scheme=scheme)
     assert found == one_by_one(rows, tmp_path / "dedup.db", rules, scheme)
     assert len(found.removed) > 50
     short = {name for name in found.removed if name.startswith("short")}
@@ -65,10 +64,9 @@ def test_rows_stay_for_their_own_text_as_on_one_site(
     for at, row in enumerate(rows):
         row["id"] = f"https://one.example/{at}"
         row["text"] += f"\nThe house by the river has {at % 3} rooms"
-    file = write_lines(tmp_path / "rows.jsonl", rows)
-    found = bulk(file, tmp_path / "out", own_text=own_text)
+    found = bulk(rows, tmp_path / "out", own_text=own_text)
     assert found == one_by_one(rows, tmp_path / "dedup.db", Rules(), own_text=own_text)
-    assert 0 < len(found.removed) < len(bulk(file, tmp_path / "all").removed)
+    assert 0 < len(found.removed) < len(bulk(rows, tmp_path / "all").removed)
 
 
 def test_short_rows_are_told_of_as_what_becomes_of_them(tmp_path: Path) -> None:
@@ -99,8 +97,7 @@ def test_words_decide_where_their_hashes_are_forged(
         sign(rows[0]["text"], scheme).minima.tolist()
         == sign(rows[60]["text"], scheme).minima.tolist()
     )
-    file = write_lines(tmp_path / "rows.jsonl", rows)
-    found = bulk(file, tmp_path / "out", rules=rules, scheme=scheme)
+    found = bulk(rows, tmp_path / "out", rules=rules, scheme=scheme)
     assert found == one_by_one(rows, tmp_path / "dedup.db", rules, scheme)
     assert len(found.removed) > 30
     for removed, (original, *_) in found.removed.items():
@@ -125,8 +122,7 @@ def low_limits(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.usefixtures("low_limits")
 def test_keys_of_many_rows_decide_as_the_store_does(tmp_path: Path) -> None:
     rows = families(5, 600, random_texts(3, 4))
-    file = write_lines(tmp_path / "rows.jsonl", rows)
-    found = bulk(file, tmp_path / "out")
+    found = bulk(rows, tmp_path / "out")
     assert found == one_by_one(rows, tmp_path / "dedup.db", Rules())
     assert len(found.removed) > 100
 
@@ -143,8 +139,7 @@ def test_simhashes_with_full_keys_decide_as_the_store_does(
     scheme = Scheme(simhash=SimhashFeatures(bits=bits, features="words"))
     rules = Rules(method="simhash", simhash_distance=distance, min_words=9)
     rows = families(5, 600, random_texts(3, 9, 80), 80, max_replaced=3)
-    file = write_lines(tmp_path / "rows.jsonl", rows)
-    found = bulk(file, tmp_path / "out", rules=rules, scheme=scheme)
+    found = bulk(rows, tmp_path / "out", rules=rules, scheme=scheme)
     assert found == one_by_one(rows, tmp_path / "dedup.db", rules, scheme)
     assert sum(status == "near" for _, status, *_ in found.removed.values()) > 30
 
