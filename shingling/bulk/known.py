@@ -26,6 +26,7 @@ from shingling.bulk.storing import STATUSES, STORE_FILE, STORE_FOLDER
 from shingling.errors import BulkError, SchemeError
 from shingling.json_values import to_json
 from shingling.sketch import Signature
+from shingling.store.backends import url_of_file
 from shingling.store.session import Session
 from shingling.text import plain_line
 
@@ -114,7 +115,7 @@ def known_rows(against: str | Path | None, options: Options) -> KnownRows:
         with path.open("rb") as file:
             start = file.read(len(_SQLITE))
         if start == _SQLITE:
-            return _stored(f"sqlite:///{path}", options)
+            return _stored(url_of_file(path), options)
         if is_export(files_of_lines(str(path))):
             return _exported(str(path), options)
     elif str(against).startswith(_URLS_OF_STORES):

@@ -153,10 +153,6 @@ def in_order(tasks: Iterable[Task], signer: Signer) -> Iterator[tuple[Task, Sign
         lane = free.get()
         try:
             return lane.sign(task)
-        except (BulkError, MemoryError, OSError):
-            raise
-        except Exception as error:  # whatever it is, the run must hear of it
-            raise BulkError(str(error) or type(error).__name__) from error
         finally:
             free.put(lane)
 
