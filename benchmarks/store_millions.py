@@ -38,6 +38,7 @@ from benchmarks.store_growth import (
 )
 from shingling import Rules, Store, sign
 from shingling.admin.transfer import export, restore
+from shingling.bulk.options import Options
 from shingling.bulk.store_records import header_and_run, page_record
 from shingling.sketch import FUNCTIONS
 from shingling.store.index import Index
@@ -96,7 +97,7 @@ def _learned_templates() -> Iterator[Record]:
 def fill(url: str, pages: int) -> float:
     """Restore a store, and return how many pages of it a second."""
     index = Index.for_rules(Rules(), SCHEME)
-    header, run = header_and_run(SCHEME, index, Rules(), Counter(new=pages), _NOW, {})
+    header, run = header_and_run(Options(scheme=SCHEME), index, Counter(new=pages), _NOW)
     start = time.perf_counter()
     with Session.open(url) as session:
         restore(session, header, chain([run], _pages(pages), _learned_templates()))

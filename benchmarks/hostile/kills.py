@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from benchmarks.processes import ROOT
 from benchmarks.report import Target
 from shingling import Page, Rules, Store
-from shingling.admin.importing import take_export
+from shingling.admin.importing import decide_export
 from shingling.admin.records import read_export
-from shingling.admin.transfer import export
+from shingling.admin.transfer import export, restore
 from shingling.store import forgetting, session as store_session
 from shingling.store.schema import migrate
 from tests.support.invariants import ending, groups_of, text, verify, words
@@ -81,8 +81,9 @@ def _prune(store: Store, _pipe: object, _folder: Path) -> None:
 
 def _import(store: Store, _pipe: object, folder: Path) -> None:
     with Store.open(_url(folder / "source.db")) as source:
-        export_of_it = read_export(export(source._session))
-        take_export(store._session, store.rules, *export_of_it, ("import", {}))
+        header, records = read_export(export(source._session))
+        if restore(store._session, header, records) is None:
+            decide_export(store._session, store.rules, header, records, ("import", {}))
 
 
 def _import_more(store: Store, pipe: object, folder: Path) -> None:

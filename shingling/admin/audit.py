@@ -18,10 +18,11 @@ from shingling.store.urls import server_of
 from shingling.text import has_same_headline, headline_keys, title_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from sqlalchemy import Connection
 
+    from shingling.store.indexing import Steps
     from shingling.store.model import StoredPage
     from shingling.store.session import Session
 
@@ -70,7 +71,7 @@ class Drops(NamedTuple):
     riskiest: Sequence[Drop]
 
 
-def riskiest_drops(session: Session, show: Callable[[int, int], None]) -> Drops:
+def riskiest_drops(session: Session, show: Steps) -> Drops:
     """Find the duplicates that most speaks against, and of equals those that are least alike.
 
     Signs are another title, other numbers or units in the text, a resemblance near the threshold,

@@ -18,6 +18,8 @@ from shingling.errors import RecordError, ShinglingError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from shingling.files.lines import RowValues
+
 # A field of each kind of record, which items of a feed do not have together with `record`.
 _FIELDS_OF_RECORDS = {"format", "settings", "same", "minima", "blocks", "pages"}
 
@@ -68,7 +70,7 @@ def output(name: str, *, force: bool) -> Iterator[IO[bytes]]:
             yield file
 
 
-def record_of(values: dict[str, Any] | str, where: str) -> Record:
+def record_of(values: RowValues, where: str) -> Record:
     """Record that a line of a file holds.
 
     Raises:
@@ -85,7 +87,7 @@ def record_of(values: dict[str, Any] | str, where: str) -> Record:
     return Record(kind, values, where)
 
 
-def is_record(values: dict[str, Any] | str) -> bool:
+def is_record(values: RowValues) -> bool:
     """Whether a line is a record of a store, not an item of a feed."""
     is_of_kind = isinstance(values, dict) and values.get("record") in KINDS
     return is_of_kind and not _FIELDS_OF_RECORDS.isdisjoint(values)

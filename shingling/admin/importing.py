@@ -1,4 +1,4 @@
-"""An export that comes into a store: an empty one is restored, others decide its pages."""
+"""An export that comes into a store with pages of its own, which decides those of the export."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from sqlalchemy import text
 
 from shingling.admin.records import batches
 from shingling.admin.reviews import take_reviews
-from shingling.admin.transfer import restore
 from shingling.console.output import print_lines
 from shingling.errors import SchemeError, StoreError
 from shingling.rules.own_fields import OwnFields
@@ -45,15 +44,12 @@ class Imported:
     """What became of the lines of a file.
 
     Args:
-        restored: number of records of each kind, if the store was empty and is now that of the
-            file; otherwise None, and the others count.
         counts: pages by their verdict.
         kept: pages that are near or exact, and kept for what they say.
         bad: number of lines that no page could be made of.
         problems: places of the first of them in the file, and what is wrong with them.
     """
 
-    restored: Counter[str] | None = None
     counts: Counter[str] = field(default_factory=Counter)
     kept: int = 0
     bad: int = 0
@@ -84,23 +80,6 @@ def recorded(store: Store, spider: str, settings: dict[str, Any]) -> Iterator[Ru
             store.finish_run(run, "failed")
         raise
     store.finish_run(run, "finished")
-
-
-def take_export(
-    session: Session,
-    rules: Rules,
-    header: Header,
-    records: Iterable[Record],
-    run_of: tuple[str, dict[str, Any]],
-) -> Imported:
-    """Restore an empty store from an export; have any other one decide the pages of it.
-
-    Arguments, result and errors are those of `decide_export`.
-    """
-    imported = Imported(restore(session, header, records))
-    if imported.restored is None:
-        return decide_export(session, rules, header, records, run_of)
-    return imported
 
 
 def decide_export(

@@ -33,17 +33,15 @@ from shingling.store.schema.tables import (
 from shingling.store.session import Session, add_rules, find_rules, scheme_columns
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from sqlalchemy import Connection
 
     from shingling.rules.rules import Rules
     from shingling.sketch import Scheme
+    from shingling.store.indexing import Steps
     from shingling.store.model import IndexShape
     from shingling.store.schema.rows import Row
-
-    Progress = Callable[[int, int], None]
-
 
 _PAGES_AT_ONCE = 500
 _IDS_READ_AT_ONCE = 10_000
@@ -166,7 +164,7 @@ class Compared(NamedTuple):
         return shown
 
 
-def rebuild_index(session: Session, rules: Rules, show: Progress) -> IndexShape:
+def rebuild_index(session: Session, rules: Rules, show: Steps) -> IndexShape:
     """Make the index of a store anew, in one transaction; no page is decided again.
 
     Args:
@@ -191,7 +189,7 @@ def rebuild_index(session: Session, rules: Rules, show: Progress) -> IndexShape:
 
 
 def redecide(
-    session: Session, rules: Rules, scheme: Scheme, show: Progress, *, dry_run: bool
+    session: Session, rules: Rules, scheme: Scheme, show: Steps, *, dry_run: bool
 ) -> Changes:
     """Decide all pages of a store again, in the order in which they were first seen.
 
@@ -225,7 +223,7 @@ def redecide(
     return changes
 
 
-def compare_rules(session: Session, present: Rules, other: Rules, show: Progress) -> Compared:
+def compare_rules(session: Session, present: Rules, other: Rules, show: Steps) -> Compared:
     """Decide all pages again by either rules, in one transaction that changes nothing.
 
     Args:
@@ -262,7 +260,7 @@ def _session_after(session: Session, rules: Rules, scheme: Scheme) -> Session:
 
 
 def _decide_all(
-    connection: Connection, scheme: Scheme, after: Session, number: int | None, show: Progress
+    connection: Connection, scheme: Scheme, after: Session, number: int | None, show: Steps
 ) -> None:
     """Decide all pages in temporary tables, which are made."""
     _require_texts(connection, after.index, scheme, after.scheme)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import groupby, islice
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from sqlalchemy import BigInteger, Float, Integer, LargeBinary, Text
 
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from sqlalchemy.types import TypeEngine
 
     from shingling.store.schema.rows import PageField
+
+    Export: TypeAlias = "tuple[Header, Iterator[Record]]"
+    """What an exported store says first, and its other records but for the end."""
 
 
 FORMAT = 1
@@ -111,7 +114,7 @@ class Header:
         return Record("store", fields)
 
 
-def read_export(records: Iterator[Record]) -> tuple[Header, Iterator[Record]]:
+def read_export(records: Iterator[Record]) -> Export:
     """Check the records of an export, of which nothing is known: here, and nowhere else.
 
     Returns:

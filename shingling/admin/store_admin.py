@@ -19,11 +19,9 @@ if TYPE_CHECKING:
     from shingling.admin.rebuild import Changes
     from shingling.rules.rules import Rules
     from shingling.sketch import Scheme
+    from shingling.store.indexing import Steps
     from shingling.store.model import IndexShape, Review
     from shingling.store.session import Session
-
-    Progress = Callable[[int, int], None]
-    Steps = Callable[[str, int], None]
 
 
 def _ignore_progress(*_: object) -> None:
@@ -118,7 +116,7 @@ class StoreAdmin:
         threshold: float | None = None,
         *,
         rules: Rules | None = None,
-        progress: Progress | None = None,
+        progress: Steps | None = None,
     ) -> IndexShape:
         """Make a new index from the stored minima, SimHashes and texts; no page is decided again.
 
@@ -143,7 +141,7 @@ class StoreAdmin:
         *,
         scheme: Scheme | None = None,
         dry_run: bool = False,
-        progress: Progress | None = None,
+        progress: Steps | None = None,
     ) -> Changes:
         """Decide all pages again, in the order in which they were first seen.
 
@@ -170,7 +168,7 @@ class StoreAdmin:
             dry_run=dry_run,
         )
 
-    def check(self, progress: Steps | None = None) -> Findings:
+    def check(self, progress: Callable[[str, int], None] | None = None) -> Findings:
         """Examine the whole store for damage; crawls may go on meanwhile.
 
         Args:

@@ -172,34 +172,34 @@ COMMANDS = (
         options=(
             option(
                 "input",
-                metavar="INPUT",
-                nargs="+",
-                help=".jsonl, .json or .csv (also .gz, .zst), .parquet, .warc, .wet, a folder of"
+                ".jsonl, .json or .csv (also .gz, .zst), .parquet, .warc, .wet, a folder of"
                 " .txt, .md or HTML, a MongoDB URL such as mongodb://localhost/news.articles, or"
                 " - for stdin",
+                metavar="INPUT",
+                nargs="+",
             ),
-            option("--out", metavar="DIR", required=True, help="folder to write to"),
+            option("--out", "folder to write to", metavar="DIR", required=True),
             option(
                 "--threshold",
+                "resemblance of near-duplicates (default: DEDUP_THRESHOLD)",
                 type=share,
-                help="resemblance of near-duplicates (default: DEDUP_THRESHOLD)",
             ),
             option(
                 "--measure",
+                "what --threshold is of (default: resemblance)",
                 choices=[*THRESHOLD_MEASURES],
-                help="what --threshold is of (default: resemblance)",
             ),
             option(
                 "--method",
+                "how duplicates are found (default: DEDUP_METHOD)",
                 choices=[*METHODS],
-                help="how duplicates are found (default: DEDUP_METHOD)",
             ),
             option(
                 "--distance",
+                "bits in which SimHashes of near-duplicates differ at most (default:"
+                " DEDUP_SIMHASH_DISTANCE)",
                 type=whole_number(0, MAX_SIMHASH_DISTANCE),
                 metavar="BITS",
-                help="bits in which SimHashes of near-duplicates differ at most (default:"
-                " DEDUP_SIMHASH_DISTANCE)",
             ),
             name_option(
                 "--text-field",
@@ -217,50 +217,50 @@ COMMANDS = (
             OWN_TEXT_OPTION,
             option(
                 "--skip-words",
+                "leave out the first N words of each text, such as a prompt that most rows"
+                " begin with; rows come out whole",
                 type=whole_number(0, 1 << 31),
                 default=0,
                 metavar="N",
-                help="leave out the first N words of each text, such as a prompt that most rows"
-                " begin with; rows come out whole",
             ),
             option(
                 "--format",
+                "format of all inputs, whatever they are called",
                 choices=["jsonl", "csv", "parquet", "warc", "html"],
-                help="format of all inputs, whatever they are called",
             ),
             option(
                 "--delimiter",
+                "what separates the cells of CSV, such as ; or tab (default: what separates"
+                " the names in the header: , ; tab or |)",
                 metavar="CHAR",
                 type=text,
-                help="what separates the cells of CSV, such as ; or tab (default: what separates"
-                " the names in the header: , ; tab or |)",
             ),
             option(
                 "--query",
+                "filter for a collection of MongoDB",
                 metavar="JSON",
                 type=text,
-                help="filter for a collection of MongoDB",
             ),
             option(
                 "--to",
+                "format of the output (default: jsonl)",
                 choices=["jsonl", "parquet"],
                 default="jsonl",
-                help="format of the output (default: jsonl)",
             ),
             option(
                 "--against",
+                "leave out what is a duplicate of these rows as well: a store (its file or"
+                " URL), an exported store, the folder of another run, or a file",
                 metavar="KNOWN",
                 type=text,
-                help="leave out what is a duplicate of these rows as well: a store (its file or"
-                " URL), an exported store, the folder of another run, or a file",
             ),
             flag("--into-store", "put the rows into the store as well"),
             flag("--export", "write store.jsonl as well, for `import` and `--against`"),
             option(
                 "--keep",
+                "which row of a group stays (default: first)",
                 choices=["first", "longest", "newest"],
                 default="first",
-                help="which row of a group stays (default: first)",
             ),
             name_option(
                 "--order-field",
@@ -269,16 +269,16 @@ COMMANDS = (
             ),
             option(
                 "--keep-each",
+                "number of rows of a group that stay (default: 1)",
                 metavar="N",
                 type=whole_number(1, 1 << 31),
                 default=1,
-                help="number of rows of a group that stay (default: 1)",
             ),
             option(
                 "--workers",
+                "number of processes (default: one for each CPU)",
                 type=whole_number(0, 1024),
                 metavar="N",
-                help="number of processes (default: one for each CPU)",
             ),
             flag("--strict", "stop at the first bad row"),
             flag("--restart", "start again, whatever another run has left in DIR"),

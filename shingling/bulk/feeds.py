@@ -131,15 +131,12 @@ class ItemSigner(Signer):
         options = self.options
         return PageExtractor(options.scheme, find_extractor(options.extractor), options.max_bytes)
 
-    def sign_row(self, row: RawRow, part: SignedPart) -> None:
+    def sign_row(self, row: RawRow, values: dict[str, Any], part: SignedPart) -> None:  # noqa: ARG002 (as inherited)
         """Read an item as a crawl would, and sign its main text.
 
         Raises:
             BadRowError: it is no page.
         """
-        values = row.values
-        if isinstance(values, str):
-            raise BadRowError(values)
         settings, ids = self.settings, self.ids
         own = own_document(ItemAdapter(values), settings)
         url = own.url or id_of(values, ids)
@@ -154,7 +151,13 @@ class ItemSigner(Signer):
         seconds = seconds_of(moment)
         if seconds is None and moment not in (None, ""):
             raise BadRowError(f"{self.time_field} is no time in ISO 8601 or seconds since 1970")
-        made = self._extraction(Fetched(body, is_html=own.text is None, url=url))
+        fetched = Fetched(body, is_html=own.text is None, url=url)
+        try:
+            if not self.options.workers:
+                check_for_thread(fetched)
+            made = self._extractor.extract(fetched)
+        except ExtractionError as error:
+            made = Extraction(reason=error.reason)
         page = Page(
             url,
             signature=made.signature,
@@ -166,14 +169,6 @@ class ItemSigner(Signer):
             prepared=made.prepared,
         )
         part.pages.append(page)
-
-    def _extraction(self, fetched: Fetched) -> Extraction:
-        try:
-            if not self.options.workers:
-                check_for_thread(fetched)
-        except ExtractionError as error:
-            return Extraction(reason=error.reason)
-        return self._extractor.extract(fetched)
 
 
 def seconds_of(value: Any) -> float | None:

@@ -59,8 +59,9 @@ def _import(options: CommandOptions) -> int:
 
 def _import_store(options: CommandOptions, tasks: Iterable[Task]) -> int:
     """Restore a store if there is none or an empty one; else decide the pages of the file."""
-    from shingling.admin.importing import take_export
+    from shingling.admin.importing import decide_export
     from shingling.admin.records import watched
+    from shingling.admin.transfer import restore
     from shingling.bulk.inputs.exports import export_in
     from shingling.store.session import Session
 
@@ -75,10 +76,12 @@ def _import_store(options: CommandOptions, tasks: Iterable[Task]) -> int:
         progress_bar("pages", seconds_between_lines=options.every, announced=False) as show,
     ):
         seen = watched(records, "import", header.pages, show)
-        as_run = "import", settings.for_run()
-        imported = take_export(session, settings.rules, header, seen, as_run)
-    if imported.restored is not None:
-        return _print_restored(options, imported.restored)
+        restored = restore(session, header, seen)
+        if restored is None:
+            as_run = "import", settings.for_run()
+            imported = decide_export(session, settings.rules, header, seen, as_run)
+    if restored is not None:
+        return _print_restored(options, restored)
     status = _print_counts(options, imported)
     if not options.json:
         print_lines(
@@ -172,11 +175,11 @@ IMPORT = Subcommand(
     options=(
         option(
             "file",
+            "what export wrote, or Spark (the folder `store`), or items of a crawl, in"
+            " JSON lines (default: -, stdin)",
             metavar="FILE",
             nargs="?",
             default="-",
-            help="what export wrote, or Spark (the folder `store`), or items of a crawl, in"
-            " JSON lines (default: -, stdin)",
         ),
         name_option("--url-field", "field of an item (default: DEDUP_URL_FIELD)"),
         name_option("--text-field", "field of an item (default: DEDUP_TEXT_FIELD)"),

@@ -26,11 +26,12 @@ from shingling.bulk.storing import STATUSES, STORE_FILE, STORE_FOLDER
 from shingling.errors import BulkError, SchemeError
 from shingling.json_values import to_json
 from shingling.sketch import Signature
+from shingling.store.backends import url_of_file
 from shingling.store.session import Session
 from shingling.text import plain_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from shingling.admin.records import Header, Record
     from shingling.bulk.options import Options
@@ -48,11 +49,11 @@ class KnownRows(NamedTuple):
 
     Args:
         sources: their inputs.
-        pages: reads the pages of a store, which are those of the first source; or None.
+        records: reads those of a store, whose pages are the rows of the first source; or None.
     """
 
     sources: Sequence[Source] = ()
-    pages: Callable[[], Iterator[Mapping[str, Any]]] | None = None
+    records: Callable[[], Iterator[Record]] | None = None
 
     def sign(self, writer: RowsWriter, text_field: str) -> None:
         """Append the rows of a store, as they were signed and decided there.
@@ -60,9 +61,13 @@ class KnownRows(NamedTuple):
         Raises:
             BulkError: it holds no texts, so that nothing can be measured against it.
         """
-        if self.pages is None:
+        if self.records is None:
             return
-        pages = self.pages()
+        pages = (
+            record.fields
+            for record in self.records()
+            if record.kind == "page" and not record.fields["scope"]  # compared with all others
+        )
         rows: dict[int, int] = {}  # by the ids of their pages
         decided: list[tuple[int, int | None, float, float]] = []
         has_text = False
@@ -99,7 +104,7 @@ def known_rows(against: str | Path | None, options: Options) -> KnownRows:
     if against is None:
         return KnownRows()
     path = Path(against)
-    kept = [*path.glob("kept*")] if path.is_dir() else []  # of another run
+    kept = [*path.glob("kept*")]  # of another run
     for name in (STORE_FILE, STORE_FOLDER):
         if kept and (path / name).exists():
             return _exported(str(path / name), options)
@@ -110,7 +115,7 @@ def known_rows(against: str | Path | None, options: Options) -> KnownRows:
         with path.open("rb") as file:
             start = file.read(len(_SQLITE))
         if start == _SQLITE:
-            return _stored(f"sqlite:///{path}", options)
+            return _stored(url_of_file(path), options)
         if is_export(files_of_lines(str(path))):
             return _exported(str(path), options)
     elif str(against).startswith(_URLS_OF_STORES):
@@ -119,32 +124,25 @@ def known_rows(against: str | Path | None, options: Options) -> KnownRows:
 
 
 def _stored(url: str, options: Options) -> KnownRows:
-    def pages() -> Iterator[Mapping[str, Any]]:
+    def records() -> Iterator[Record]:
         with Session.open(url, create=False) as session:
-            yield from _compared_with_all(export(session))
+            yield from export(session)
 
     with Session.open(url, scheme=options.scheme, create=False) as session:
-        return KnownRows([_source(session.database.where)], pages)
+        return KnownRows([_source(session.database.where)], records)
 
 
 def _exported(path: str, options: Options) -> KnownRows:
     files = files_of_lines(path)
 
-    def pages() -> Iterator[Mapping[str, Any]]:
+    def records() -> Iterator[Record]:
         with naming(path):
-            yield from _compared_with_all(export_in(parts_of(files))[1])
+            yield from export_in(parts_of(files))[1]
 
     with naming(path):
         header, _ = export_in(parts_of(files))
     require_header(header, path, options)
-    return KnownRows([_source(path)], pages)
-
-
-def _compared_with_all(records: Iterable[Record]) -> Iterator[Mapping[str, Any]]:
-    """Yield the pages that are compared with all others, by their ids."""
-    for record in records:
-        if record.kind == "page" and not record.fields["scope"]:
-            yield record.fields
+    return KnownRows([_source(path)], records)
 
 
 def require_header(header: Header, name: str, options: Options) -> None:
@@ -156,11 +154,10 @@ def require_header(header: Header, name: str, options: Options) -> None:
     """
     if header.scheme != options.scheme:
         raise SchemeError(
-            f"{plain_line(name)}: its scheme is {header.scheme.id}, that of the run is"
-            f" {options.scheme.id}"
+            f"{name}: its scheme is {header.scheme.id}, that of the run is {options.scheme.id}"
         )
     if header.pages and not header.texts:
-        raise BulkError(f"{plain_line(name)}: {_NO_TEXTS}")
+        raise BulkError(f"{name}: {_NO_TEXTS}")
 
 
 def _source(name: str) -> Source:

@@ -26,7 +26,6 @@ from shingling.bulk.storing import put_into_store
 from shingling.bulk.values import kept_values
 from shingling.console.files import written_whole
 from shingling.errors import BulkError
-from shingling.text import plain_line
 from shingling.text.canonical import WordsLeft
 
 if TYPE_CHECKING:
@@ -157,7 +156,7 @@ class _Run:
         elif not self.work.exists() and (self.out / _SUMMARY).exists():
             problem = "a run has ended there"
         if problem:
-            raise BulkError(f"{plain_line(str(self.out))}: {problem}; --restart begins again")
+            raise BulkError(f"{self.out}: {problem}; --restart begins again")
         self.work.mkdir(exist_ok=True)
 
     @property
@@ -177,14 +176,14 @@ class _Run:
             BulkError: `out` is a file, a disk is full, or the like, or what the steps raise.
         """
         if self.out.is_file():
-            raise BulkError(f"{plain_line(str(self.out))}: it is a file; the output is a folder")
+            raise BulkError(f"{self.out}: it is a file; the output is a folder")
         try:
             self.out.mkdir(parents=True, exist_ok=True)
             with _lock(self.out):
                 self._prepare(restart)
                 return self._run_steps()
         except OSError as error:
-            where = plain_line(str(error.filename or self.out))
+            where = error.filename or self.out
             raise BulkError(
                 f"{where}: {error.strerror or error}; give the same command again"
             ) from error
@@ -287,6 +286,6 @@ def _lock(out: Path) -> Iterator[None]:
         fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
     except BlockingIOError:
-        raise BulkError(f"{plain_line(str(out))}: another run is writing there") from None
+        raise BulkError(f"{out}: another run is writing there") from None
     finally:
         os.close(folder)

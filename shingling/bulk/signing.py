@@ -82,18 +82,16 @@ def sign_all(
             problems[task.source] = _why_bad(bad[0], signed.fields, options.fields)
         if signed.bad and options.strict:
             line, reason = bad[0]
-            name = plain_line(sources[task.source].name)
+            name = sources[task.source].name
             raise BulkError(f"{name}, line {line:,}: {reason} (--strict)")
         progress(Progress("signing", writer.rows, task.share))
     messages = [
-        f"{plain_line(sources[number].name)}: {problem}"
-        for number, problem in problems.items()
-        if problem
+        f"{sources[number].name}: {problem}" for number, problem in problems.items() if problem
     ]
     if all(problems.values()):
         raise BulkError("; ".join(messages))
     for message in messages:
-        logger.warning("%s", message)
+        logger.warning("%s", plain_line(message))
 
 
 def _why_bad(bad: tuple[int, str], names: Sequence[str], fields: Fields) -> str:
@@ -103,7 +101,7 @@ def _why_bad(bad: tuple[int, str], names: Sequence[str], fields: Fields) -> str:
         return f"no row can be used; line {line:,}: {reason}"
     shown = ", ".join(name[:_MAX_NAME_SHOWN] for name in names[:_MAX_FIELDS_SHOWN])
     example = next((f", such as --text-field {name}" for name in _OF_CHATS if name in names), "")
-    return plain_line(
+    return (
         f"no row has the field {fields.text} or {fields.html}; the fields are: {shown}; name one"
         f" with --text-field{example}"
     )
@@ -155,10 +153,6 @@ def in_order(tasks: Iterable[Task], signer: Signer) -> Iterator[tuple[Task, Sign
         lane = free.get()
         try:
             return lane.sign(task)
-        except (BulkError, MemoryError, OSError):
-            raise
-        except Exception as error:  # whatever it is, the run must hear of it
-            raise BulkError(str(error) or type(error).__name__) from error
         finally:
             free.put(lane)
 
@@ -299,8 +293,10 @@ class Signer:
             try:
                 if place in task.skipped:
                     raise BadRowError(task.skipped[place])
-                if row.values != "":
-                    self.sign_row(row, part)
+                if isinstance(row.values, dict):
+                    self.sign_row(row, row.values, part)
+                elif row.values:
+                    raise BadRowError(row.values)
             except BadRowError as error:
                 part.bad.append((row.line, str(error)))
                 if isinstance(row.values, dict):
@@ -309,15 +305,12 @@ class Signer:
                 part.bad.append((row.line, "too much memory"))
         return part
 
-    def sign_row(self, row: RawRow, part: SignedPart) -> None:
-        """Sign a row, and add it to its part.
+    def sign_row(self, row: RawRow, values: dict[str, Any], part: SignedPart) -> None:
+        """Sign a row of these values, and add it to its part.
 
         Raises:
             BadRowError: it cannot be signed.
         """
-        values = row.values
-        if isinstance(values, str):
-            raise BadRowError(values)
         name = (id_of_row(values, self.options) or "").encode()
         signature = sign_row(values, self.options)
         again = (row.offset, row.length) if row.length else None

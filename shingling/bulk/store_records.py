@@ -12,42 +12,34 @@ if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Mapping
 
-    from shingling.rules.rules import Rules
-    from shingling.sketch import Scheme
+    from shingling.bulk.options import Options
     from shingling.store.index import Index
 
 _RUN = _RULES = 1  # their numbers in an export that is made here
 
 
 def header_and_run(
-    scheme: Scheme,
-    index: Index,
-    rules: Rules,
-    counts: Counter[str],
-    now: int,
-    settings: dict[str, Any],
+    options: Options, index: Index, counts: Counter[str], now: int
 ) -> tuple[Header, Record]:
     """Make the beginning of an export: what it says of the store, and the run that made its pages.
 
     Args:
-        scheme: of the signatures.
+        options: of the run.
         index: of the store.
-        rules: that the pages were decided by.
         counts: of the pages by status.
         now: when the run ended, seconds since 1970.
-        settings: of the run.
     """
     header = Header(
-        scheme,
+        options.scheme,
         index,
-        packs=scheme.canonical.pack_versions(),
+        packs=options.scheme.canonical.pack_versions(),
         created=now,
         pages=counts.total(),
         texts=True,
-        rules={str(_RULES): rules.deciding},
+        rules={str(_RULES): options.rules.deciding},
     )
     run = {"id": _RUN, "spider": "bulk", "started": now, "finished": now, "outcome": "finished"}
-    return header, Record("run", {**run, "counts": dict(counts), "settings": settings})
+    return header, Record("run", {**run, "counts": dict(counts), "settings": options.as_dict()})
 
 
 def page_record(page: Mapping[str, Any], now: int) -> Record:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shingling.admin.importing import decide_export, take_export
+from shingling.admin.importing import decide_export
+from shingling.admin.transfer import restore
 from shingling.bulk.rows import string_or_none
 from shingling.bulk.signed_rows import EXACT, NEAR, NO_ROW, SHORT
 from shingling.bulk.store_records import header_and_run, page_record
@@ -17,7 +18,7 @@ from shingling.bulk.store_records import header_and_run, page_record
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from shingling.admin.records import Header, Record
+    from shingling.admin.records import Export, Record
     from shingling.arrays import Records
     from shingling.bulk.options import Options
     from shingling.bulk.signed_rows import SignedRows
@@ -56,12 +57,12 @@ def put_into_store(
     Raises:
         StoreError: the store cannot be written.
     """
-    export = export_of(signed, decided, options, session.index, report, signed.first)
-    take = decide_export if signed.first else take_export  # originals may be known rows
-    imported = take(session, options.rules, *export, ("bulk", options.as_dict()))
-    if imported.restored is None:
-        return imported.counts
-    return _counted(decided[signed.column("words") > 0])
+    header, records = export_of(signed, decided, options, session.index, report, signed.first)
+    # Originals that are known rows would be missing.
+    if not signed.first and restore(session, header, records) is not None:
+        return _counted(decided[signed.column("words") > 0])
+    run = "bulk", options.as_dict()
+    return decide_export(session, options.rules, header, records, run).counts
 
 
 def export_of(
@@ -71,7 +72,7 @@ def export_of(
     index: Index,
     report: Callable[[int], None] = lambda _: None,
     first: int = 0,
-) -> tuple[Header, Iterator[Record]]:
+) -> Export:
     """Make rows an exported store: what it says first, and its other records but for the end.
 
     Bad rows and rows without a word are no pages of a store.
@@ -86,8 +87,7 @@ def export_of(
     """
     stored, now = signed.column("words") > 0, int(time.time())
     counts = _counted(decided[first:][stored[first:]])
-    settings = options.as_dict()
-    header, run = header_and_run(options.scheme, index, options.rules, counts, now, settings)
+    header, run = header_and_run(options, index, counts, now)
 
     def records() -> Iterator[Record]:
         yield run

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from shingling.errors import ExtractionError, ShinglingError
 from shingling.extraction.html import decode, sniff_html
 from shingling.extraction.main_text import extract_page
-from shingling.files.lines import json_lines, json_object
+from shingling.files.lines import BOM, json_lines, json_object
 from shingling.files.tables import CSV_SUFFIXES, csv_lines, is_csv
 from shingling.rules import MAX_FILE_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from typing import Any
 
+    from shingling.files.lines import RowValues
     from shingling.store.model import StoredPage
     from shingling.store.store import Store
 
@@ -103,8 +103,6 @@ def texts_of_file(
             for line in (csv_lines if is_csv(path) else json_lines)(lines):
                 name = f"{path}:{line.number}"
                 try:
-                    if line.problem:
-                        raise ShinglingError(f"{name}: {line.problem}")
                     yield _text_of_object(name, line.values, field)
                 except ShinglingError as error:
                     if left_out is None:
@@ -115,10 +113,7 @@ def texts_of_file(
     if suffix not in _JSON:
         yield FileText(path, _main_text(path, raw))
         return
-    values = json_object(raw.removeprefix(b"\xef\xbb\xbf"))
-    if isinstance(values, str):
-        raise ShinglingError(f"{path}: {values}")
-    yield _text_of_object(path, values, field)
+    yield _text_of_object(path, json_object(raw.removeprefix(BOM)), field)
 
 
 def files_named(paths: Sequence[str]) -> list[str]:
@@ -147,7 +142,10 @@ def files_named(paths: Sequence[str]) -> list[str]:
     return [*files]
 
 
-def _text_of_object(name: str, values: dict[str, Any], field: str | None) -> FileText:
+def _text_of_object(name: str, values: RowValues, field: str | None) -> FileText:
+    """Text of an object of a file; of a text, what is wrong with its line."""
+    if isinstance(values, str):
+        raise ShinglingError(f"{name}: {values}")
     for own in TEXT_FIELDS if field is None else (field,):
         value = values.get(own)
         if isinstance(value, str) and value.strip():

@@ -38,12 +38,12 @@ class Option(NamedTuple):
     """An option of a command, or an argument without a name.
 
     Args:
-        names: as they are typed.
+        name: as it is typed.
         how: keywords of `ArgumentParser.add_argument`.
         group: title of the options that it is listed with, or `ONLY_ONE`; "" for most options.
     """
 
-    names: tuple[str, ...]
+    name: str
     how: dict[str, Any]
     group: str
 
@@ -63,9 +63,16 @@ class _Value(Action):
         setattr(namespace, self.dest, values)
 
 
-def option(*names: str, group: str = "", **how: Any) -> Option:
-    """Declare an option with the keywords of `ArgumentParser.add_argument`."""
-    return Option(names, {"action": _Value, **how}, group)
+def option(name: str, shown: str | None = None, group: str = "", **how: Any) -> Option:
+    """Declare an option with a value.
+
+    Args:
+        name: as it is typed.
+        shown: in the help.
+        group: as of `Option`.
+        how: more keywords of `ArgumentParser.add_argument`.
+    """
+    return Option(name, {"action": _Value, "help": shown, **how}, group)
 
 
 def flag(name: str, shown: str, group: str = "") -> Option:
@@ -76,12 +83,12 @@ def flag(name: str, shown: str, group: str = "") -> Option:
         shown: in the help.
         group: as of `Option`.
     """
-    return Option((name,), {"action": "store_true", "help": shown}, group)
+    return Option(name, {"action": "store_true", "help": shown}, group)
 
 
 def name_option(name: str, shown: str) -> Option:
     """Declare an option that names something, such as a field."""
-    return option(name, metavar="NAME", type=text, help=shown)
+    return option(name, shown, metavar="NAME", type=text)
 
 
 def text(value: str) -> str:
@@ -175,7 +182,7 @@ def time(value: str) -> float:
 def limit(what: str, default: int | None = DEFAULT_LIMIT) -> Option:
     """Declare the option `--limit` of commands that list something."""
     shown = f"maximum number of {what} (default: {DEFAULT_LIMIT})"
-    return option("--limit", type=whole_number(1), default=default, help=shown)
+    return option("--limit", shown, type=whole_number(1), default=default)
 
 
 def yes_options(tried: str) -> tuple[Option, Option]:
@@ -188,18 +195,18 @@ CSV = flag("--csv", "print CSV; a text that a spreadsheet takes for a formula ge
 
 EVERY = option(
     "--every",
+    "time between two lines of progress, where there is no terminal (default: 5)",
     type=number(86_400, " of seconds"),
     default=5.0,
     metavar="SECONDS",
-    help="time between two lines of progress, where there is no terminal (default: 5)",
 )
 """Of commands that tell how far they have come."""
 
 OWN_TEXT_OPTION = option(
     "--own-text",
-    choices=OWN_TEXT,
-    help="do not take a text for a copy that says something of its own: keep, other numbers or"
+    "do not take a text for a copy that says something of its own: keep, other numbers or"
     " passages; strict, any changed line (default: ignore)",
+    choices=OWN_TEXT,
 )
 """Of commands that compare the texts of files."""
 

@@ -35,9 +35,9 @@ class HelpGroup(StrEnum):
 _OF_EVERY_COMMAND = (
     option(
         "--store",
+        "SQLite file, from the working directory, or database URL (default: DEDUP_STORE_URL)",
         metavar="FILE|URL",
         type=text,
-        help="SQLite file, from the working directory, or database URL (default: DEDUP_STORE_URL)",
     ),
     flag("--json", "print JSON, for machines"),
 )
@@ -80,12 +80,12 @@ class Subcommand:
             FAILED, f"{parser.prog}: error: {message}\n{parser.format_usage()}"
         )
         groups: dict[str, argparse._ActionsContainer] = {"": parser}
-        for names, how, title in (*_OF_EVERY_COMMAND, *self.options):
+        for name, how, title in (*_OF_EVERY_COMMAND, *self.options):
             if title == ONLY_ONE and title not in groups:
                 groups[title] = parser.add_mutually_exclusive_group()
             elif title not in groups:
                 groups[title] = parser.add_argument_group(title)
-            groups[title].add_argument(*names, **how)
+            groups[title].add_argument(name, **how)
         return parser
 
     def execute(self, given: argparse.Namespace, settings: BaseSettings) -> int:

@@ -168,17 +168,17 @@ COMMANDS = (
         options=(
             option(
                 "site",
+                "only of this host, or of that of a URL (default: of all)",
                 nargs="?",
                 type=_site,
-                help="only of this host, or of that of a URL (default: of all)",
             ),
             flag("--all", "list also what does not act"),
             flag("--patterns", "print regular expressions for a link extractor instead", ONLY_ONE),
             option(
                 "--format",
+                "print the rules as a file for duplicate-url-discarder instead",
                 choices=("dud",),
                 group=ONLY_ONE,
-                help="print the rules as a file for duplicate-url-discarder instead",
             ),
         ),
         run=_rules,

@@ -31,7 +31,6 @@ from shingling.files.pages import (
 from shingling.files.records import RecordStream
 from shingling.json_values import number_or_time
 from shingling.rules import WORKER_MEMORY_BYTES
-from shingling.text import plain_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -110,7 +109,7 @@ def refuse_tar(path: Path, error: type[Exception]) -> None:
     """
     if path.name.lower().endswith(_TAR):
         raise error(
-            f"{plain_line(path.name)}: tar files are not read; unpack it into a folder:"
+            f"{path.name}: tar files are not read; unpack it into a folder:"
             " mkdir pages && tar xf FILE -C pages"
         )
 
@@ -126,7 +125,7 @@ def require_content(path: Path, max_bytes: int) -> None:
         require("warc", "WARC", "fastwarc", error=BulkError)
     if is_folder and next(Archive(path, max_bytes, texts=True).entries(), None) is None:
         raise BulkError(
-            f"{plain_line(str(path))}: no file in it is HTML, .txt, .md or .warc; files of rows are"
+            f"{path}: no file in it is HTML, .txt, .md or .warc; files of rows are"
             " named themselves, such as DIR/*.parquet"
         )
 
@@ -243,7 +242,7 @@ class Reader:
         except MemoryError:
             part.append(ArchiveError(f"it takes more than {WORKER_MEMORY_BYTES:,} bytes of memory"))
         except Exception as error:  # whatever is in a record, the run goes on
-            part.append(ArchiveError(plain_line(str(error)) or type(error).__name__))
+            part.append(ArchiveError(str(error) or type(error).__name__))
         return part
 
 

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     Items: TypeAlias = Iterator[tuple[bytes | str, int]]
     """Lines or items, each with its length in bytes; a text says that one is too long."""
 
+    RowValues: TypeAlias = dict[str, Any] | str
+    """Fields of a row, or what is wrong with it."""
+
 BOM = b"\xef\xbb\xbf"
 """What a file in UTF-8 may begin with."""
 
@@ -93,13 +96,11 @@ class Line(NamedTuple):
 
     Args:
         number: of its line, from 1 on.
-        values: its fields.
-        problem: what is wrong with the line; "" if nothing is.
+        values: its fields, or what is wrong with the line.
     """
 
     number: int
-    values: dict[str, Any]
-    problem: str = ""
+    values: RowValues
 
 
 def limited_lines(file: IO[bytes], max_bytes: int) -> Items:
@@ -116,8 +117,6 @@ def limited_lines(file: IO[bytes], max_bytes: int) -> Items:
 
 def json_items(file: Any, max_bytes: int) -> Items:
     """Yield what `limited_lines` does or, of a file that spans lines, `spread_items`."""
-    if not hasattr(file, "peek"):  # bytes in memory
-        file = io.BufferedReader(file)
     if file.peek(len(BOM)).startswith(BOM):
         file.read(len(BOM))
     return (spread_items if is_spread(file) else limited_lines)(file, max_bytes)
@@ -177,7 +176,7 @@ def json_lines(file: IO[bytes], max_bytes: int = MAX_LINE_BYTES) -> Iterator[Lin
     for number, (line, _) in enumerate(json_items(file, max_bytes), start=1):
         values = line if isinstance(line, str) else json_object(line)
         if values != "":
-            yield Line(number, {}, values) if isinstance(values, str) else Line(number, values)
+            yield Line(number, values)
 
 
 def too_long(max_bytes: int) -> str:
@@ -185,7 +184,7 @@ def too_long(max_bytes: int) -> str:
     return f"longer than {max_bytes:,} bytes"
 
 
-def json_object(line: bytes) -> dict[str, Any] | str:
+def json_object(line: bytes) -> RowValues:
     """Object of a line of JSON, or what is wrong with the line; "" for an empty one.
 
     A comma behind it is not looked at.

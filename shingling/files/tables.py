@@ -73,7 +73,7 @@ class _Table:
         if names is None:
             return
         if problem := _header_problem(names, self._problem):
-            yield Line(self._number, {}, problem)
+            yield Line(self._number, problem)
             return
         self._number += len(self._taken)
         while (row := self._row()) is not None:
@@ -87,7 +87,7 @@ class _Table:
                     del self._taken[1:]
                 if not problem and _NOT_UTF8.search("".join(row)):
                     problem = "not UTF-8"
-                yield Line(self._number, dict(zip(names, row, strict=False)), problem)
+                yield Line(self._number, problem or dict(zip(names, row, strict=True)))
             self._number += len(self._taken)
 
     def _row(self) -> list[str] | None:

@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from shingling.store.schema.rows import Row
     from shingling.store.session import Session
 
-    Progress = Callable[[int, int], None]
+    Steps = Callable[[int, int], None]
+    """Is told how many of how many are done."""
 
 MAX_PAGES = 100_000
 """Pages of a store whose index is made anew when a crawl opens it."""
@@ -53,7 +54,7 @@ class _IndexTooSlowError(Exception):
     """A new index takes too long: the transaction is rolled back."""
 
 
-def fit_index(session: Session, rules: Rules, run: int | None, show: Progress) -> str:
+def fit_index(session: Session, rules: Rules, run: int | None, show: Steps) -> str:
     """Give a small store an index that finds what rules look for, in one transaction.
 
     One that is for the same kind of keys finds no less than the one before. Whoever is interrupted

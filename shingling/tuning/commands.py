@@ -16,8 +16,6 @@ from shingling.plugin.settings import project_folder
 
 if TYPE_CHECKING:
     from shingling.console.options import CommandOptions
-    from shingling.rules.rules import Rules
-    from shingling.sketch import Scheme
     from shingling.store.store import Store
     from shingling.tuning.pairs import LabelledPair
     from shingling.tuning.report import Result, TuningReport
@@ -32,20 +30,18 @@ def _tune(options: CommandOptions) -> int:
         if options.pairs is None or options.store:
             raise
         # Pairs of texts need no store.
-        return tune(options, None, options.settings.scheme, options.settings.rules)
+        return tune(options, None)
     with store:
-        return tune(options, store, store.scheme, options.settings.rules)
+        return tune(options, store)
 
 
-def tune(options: CommandOptions, store: Store | None, present: Scheme, rules: Rules) -> int:
+def tune(options: CommandOptions, store: Store | None) -> int:
     """Measure settings on labelled pairs, or learn document frequencies, and print both.
 
     Args:
-        options: `pairs` (a path, `-` or None), `idf` (a path or None), and `json`. With `idf` and
-            without `pairs`, only the frequencies are learned.
+        options: `pairs` (a path, `-` or None), `idf` (a path or None), `json` and `settings`. With
+            `idf` and without `pairs`, only the frequencies are learned.
         store: pages that pairs name by URL, and the reviews if `pairs` is None.
-        present: the scheme in use.
-        rules: those in use.
 
     Returns:
         The exit status, 0.
@@ -64,7 +60,8 @@ def tune(options: CommandOptions, store: Store | None, present: Scheme, rules: R
         if not options.json:
             print_lines(f"{options.idf}: {counts}; in settings.py:", "", learned["setting"], "")
     if options.pairs is not None or options.idf is None:
-        report = tune_on(_labelled(options.pairs, store), present, rules)
+        scheme = options.settings.scheme if store is None else store.scheme
+        report = tune_on(_labelled(options.pairs, store), scheme, options.settings.rules)
         shown.update(report.as_dict())
         if not options.json:
             _print_report(report)
@@ -162,15 +159,15 @@ COMMANDS = (
         options=(
             option(
                 "pairs",
+                'JSON lines {"a": ..., "b": ..., "same": true}, - for stdin (default: the'
+                " reviewed pairs of the store)",
                 metavar="PAIRS",
                 nargs="?",
-                help='JSON lines {"a": ..., "b": ..., "same": true}, - for stdin (default: the'
-                " reviewed pairs of the store)",
             ),
             option(
                 "--idf",
+                "learn document frequencies of words from the store into FILE",
                 metavar="FILE",
-                help="learn document frequencies of words from the store into FILE",
             ),
         ),
         run=_tune,

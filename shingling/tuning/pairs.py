@@ -15,7 +15,7 @@ from shingling.extraction.html import sniff_html
 from shingling.extraction.main_text import extract_page
 from shingling.files.lines import json_lines
 from shingling.rules import MAX_FILE_BYTES
-from shingling.text import canonical_words, clean, plain_line
+from shingling.text import canonical_words, clean
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,10 +55,10 @@ def read_pairs(file: IO[bytes], look_up: Callable[[str], str | None]) -> list[La
         TuningError: a line cannot be used; the message has its number.
     """
     pairs = []
-    for number, fields, problem in json_lines(file):
+    for number, fields in json_lines(file):
         try:
-            if problem:
-                raise TuningError(problem)
+            if isinstance(fields, str):
+                raise TuningError(fields)
             same = _label(fields)
             if same is None:
                 continue
@@ -88,7 +88,7 @@ def _text(name: str, value: Any, look_up: Callable[[str], str | None]) -> str:
         text = look_up(content.strip())
         if text is None:
             raise TuningError(
-                f'"{name}": {plain_line(content)[:_MAX_VALUE_CHARACTERS]} is not stored, or its'
+                f'"{name}": {content.strip()[:_MAX_VALUE_CHARACTERS]} is not stored, or its'
                 " text is not (DEDUP_STORE_TEXT)"
             )
         return text
@@ -101,7 +101,7 @@ def _text(name: str, value: Any, look_up: Callable[[str], str | None]) -> str:
 
 
 def _quoted(value: Any) -> str:
-    return plain_line(json.dumps(value))[:_MAX_VALUE_CHARACTERS]
+    return json.dumps(value)[:_MAX_VALUE_CHARACTERS]
 
 
 def reviewed_pairs(store: Store) -> list[LabelledPair]:

@@ -116,9 +116,9 @@ COMMANDS = (
         options=(
             option(
                 "file",
+                ".html, replaced if it is there; - for stdout",
                 metavar="FILE",
                 type=_file,
-                help=".html, replaced if it is there; - for stdout",
             ),
         ),
         run=_report,
@@ -131,31 +131,31 @@ COMMANDS = (
         options=(
             option(
                 "--port",
+                f"port to listen on; 0 takes a free one (default: {_DEFAULT_PORT})",
                 type=whole_number(0, 65_535),
                 default=_DEFAULT_PORT,
-                help=f"port to listen on; 0 takes a free one (default: {_DEFAULT_PORT})",
             ),
             option(
                 "--host",
+                "address to listen on; any but this machine's own asks for a token"
+                f" (default: {_LOOPBACK})",
                 metavar="ADDRESS",
                 type=text,
                 default=_LOOPBACK,
-                help="address to listen on; any but this machine's own asks for a token"
-                f" (default: {_LOOPBACK})",
             ),
             option(
                 "--root-path",
+                "path below which a proxy shows it, such as /dedup",
                 metavar="PATH",
                 type=_root_path,
                 default="/",
-                help="path below which a proxy shows it, such as /dedup",
             ),
             option(
                 "--proxy-host",
+                "name by which browsers reach that proxy (https, unless it begins with"
+                " http://); it asks for a token",
                 metavar="NAME",
                 type=_origin,
-                help="name by which browsers reach that proxy (https, unless it begins with"
-                " http://); it asks for a token",
             ),
             flag("--read-only", "show, and accept no reviews"),
         ),

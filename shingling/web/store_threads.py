@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from shingling.rules.rules import Rules
-
-    Steps = Callable[[int, int], None]
+    from shingling.store.indexing import Steps
 
 _T = TypeVar("_T")
 

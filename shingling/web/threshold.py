@@ -23,10 +23,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from shingling.rules.rules import Rules
+    from shingling.store.indexing import Steps
     from shingling.store.session import Session
     from shingling.tuning.report import TuningReport
     from shingling.web.requests import Fields, Values
-    from shingling.web.store_threads import Kept, Steps, StoreThreads
+    from shingling.web.store_threads import Kept, StoreThreads
 
 _THRESHOLDS_SHOWN = THRESHOLDS[29::10]  # 0.3, 0.4, ... 1
 

@@ -14,9 +14,10 @@ from shingling.web.store_threads import PATIENCE
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from shingling.store.indexing import Steps
     from shingling.store.session import Session
     from shingling.web.requests import Fields, Values
-    from shingling.web.store_threads import LongRead, Steps, StoreThreads
+    from shingling.web.store_threads import LongRead, StoreThreads
 
 _T = TypeVar("_T")
 _FIRST, _SHARE = 20, 0.01  # duplicates looked at first, and the share of wrong ones aimed at

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import random
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shingling import Page, Rules, Scheme, Store
-from shingling.bulk import Options, deduplicate
+from shingling.bulk import Options, Summary, deduplicate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from pathlib import Path
 
 Removed = dict[str, tuple[str, str, float, float]]
 """Original, status, resemblance and containment of removed rows, by their ids."""
@@ -67,10 +67,32 @@ def read_lines(file: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in file.read_bytes().splitlines()]
 
 
-def bulk(source: Path | str, out: Path, **options: Any) -> Result:
-    """Deduplicate a file, or what else an input may be."""
-    deduplicate([str(source)], out, Options(**{"workers": 0, **options}))
+def run(
+    source: Path | str | Iterable[Any],
+    out: Path,
+    *,
+    against: Path | str | None = None,
+    store: Store | None = None,
+    restart: bool = False,
+    **options: Any,
+) -> Summary:
+    """Deduplicate a file, what else an input may be, or rows, which are written to a file first."""
+    if not isinstance(source, Path | str):
+        source = write_lines(out.with_name(f"{out.name}.jsonl"), source)
+    chosen = Options(**{"workers": 0, **options})
+    given = [str(source)], out, chosen
+    return deduplicate(*given, against=against, store=store, restart=restart)
+
+
+def bulk(source: Path | str | Iterable[Any], out: Path, **options: Any) -> Result:
+    """Give the result of such a run."""
+    run(source, out, **options)
     return result_of(out)
+
+
+def bad_rows(out: Path) -> list[tuple[int, str]]:
+    """Line and reason of each row that a run could not take."""
+    return [(row["line"], row["reason"]) for row in read_lines(out / "bad.jsonl")]
 
 
 def result_of(out: Path) -> Result:

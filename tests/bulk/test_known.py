@@ -23,6 +23,7 @@ from .collections import (
     random_texts,
     read_lines,
     result_of,
+    run,
     write_lines,
 )
 
@@ -43,9 +44,7 @@ METHODS = [
 
 def against(known: Path | str, out: Path, **options: Any) -> Result:
     """Deduplicate the new rows, with others that are known."""
-    rows = write_lines(out.parent / "new.jsonl", NEW)
-    deduplicate([str(rows)], out, Options(**{"workers": 0, **options}), against=str(known))
-    return result_of(out)
+    return bulk(NEW, out, against=known, **options)
 
 
 UNREAD = {
@@ -124,17 +123,16 @@ def test_new_rows_are_decided_as_in_one_run_over_both(
     file = tmp_path / "dedup.db"
     known: Path | str
     if kind in ("run", "export of a run"):
-        run = tmp_path / "known"
-        bulk(write_lines(tmp_path / "known.jsonl", KNOWN), run, rules=rules, export=kind != "run")
-        assert (run / "store.jsonl").exists() == (kind != "run")
-        known = run
+        known = tmp_path / "known"
+        bulk(KNOWN, known, rules=rules, export=kind != "run")
+        assert (known / "store.jsonl").exists() == (kind != "run")
     else:
         one_by_one(KNOWN, file, rules)
         known = file if kind == "file of a store" else f"sqlite:///{file}"
     if kind == "export":
         known = tmp_path / "export.jsonl.gz"
         assert dedup_command(monkeypatch, "export", str(known), "--store", str(file)).code == 0
-    both = new_of(bulk(write_lines(tmp_path / "both.jsonl", ROWS), tmp_path / "both", rules=rules))
+    both = new_of(bulk(ROWS, tmp_path / "both", rules=rules))
     found = against(known, tmp_path / "out", rules=rules)
     if kind == "run":  # it has no rows that were removed: what is equal to one of them is near
         assert (found.kept, found.removed.keys()) == (both.kept, both.removed.keys())
@@ -149,11 +147,8 @@ def test_new_rows_are_decided_as_in_one_run_over_both(
 def test_a_store_gets_what_is_new_to_it(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'dedup.db'}"
     one_by_one(KNOWN, tmp_path / "dedup.db", RULES)
-    rows = write_lines(tmp_path / "new.jsonl", NEW)
     with Store.open(url, rules=RULES) as store:
-        summary = deduplicate(
-            [str(rows)], tmp_path / "out", Options(workers=0), against=url, store=store
-        )
+        summary = run(NEW, tmp_path / "out", against=url, store=store)
         stored = {page.url: page.original for page in store.pages()}
     found = result_of(tmp_path / "out")
     both = one_by_one(ROWS, tmp_path / "both.db", RULES)
@@ -165,20 +160,18 @@ def test_a_store_gets_what_is_new_to_it(tmp_path: Path) -> None:
 
 def test_a_known_id_with_its_text_is_removed_and_with_another_text_is_kept(tmp_path: Path) -> None:
     text, other = random_texts(9, 2)
-    known = write_lines(
-        tmp_path / "known.jsonl", [{"id": "a", "text": text}, {"id": "b", "text": text}]
-    )
+    known = [{"id": "a", "text": text}, {"id": "b", "text": text}]
+    file = write_lines(tmp_path / "known.jsonl", known)
     rows = [{"id": "a", "text": text}, {"id": "b", "text": other}]
-    file = write_lines(tmp_path / "rows.jsonl", rows)
-    deduplicate([str(file)], tmp_path / "out", Options(workers=0), against=str(known))
-    assert result_of(tmp_path / "out") == Result(["b"], {"a": ("a", "exact", 1.0, 1.0)})
+    found = bulk(rows, tmp_path / "out", against=file)
+    assert found == Result(["b"], {"a": ("a", "exact", 1.0, 1.0)})
 
 
 def test_what_a_run_exports_becomes_a_store_as_it_was_decided(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = [{"id": "signs", "text": "!!!"}, *ROWS]
-    found = bulk(write_lines(tmp_path / "rows.jsonl", rows), tmp_path / "out", export=True)
+    found = bulk(rows, tmp_path / "out", export=True)
     assert found.kept[0] == "signs"
     url = f"sqlite:///{tmp_path / 'dedup.db'}"
     file = str(tmp_path / "out/store.jsonl")
@@ -199,7 +192,7 @@ def test_what_a_run_exports_becomes_a_store_as_it_was_decided(
 def test_an_exported_store_may_be_a_folder_of_parts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bulk(write_lines(tmp_path / "known.jsonl", KNOWN), tmp_path / "known", export=True)
+    bulk(KNOWN, tmp_path / "known", export=True)
     expected = against(tmp_path / "known", tmp_path / "one")
     file, folder = tmp_path / "known/store.jsonl", tmp_path / "known/store"
     lines = file.read_bytes().splitlines(keepends=True)
@@ -233,7 +226,7 @@ def test_an_empty_file_is_no_exported_store(tmp_path: Path) -> None:
 
 
 def test_an_exported_store_that_is_cut_off_is_named_with_what_is_wrong(tmp_path: Path) -> None:
-    bulk(write_lines(tmp_path / "known.jsonl", KNOWN), tmp_path / "known", export=True)
+    bulk(KNOWN, tmp_path / "known", export=True)
     file = tmp_path / "known/store.jsonl"
     lines = file.read_bytes().splitlines(keepends=True)
     for cut, problem in ((lines[:9], "the end is missing"), ([*lines[:3], b"{\n"], "line 4: not")):
@@ -271,9 +264,8 @@ def test_the_row_that_stays_is_chosen(options: dict[str, Any], order: Any, tmp_p
         {**row, "fetched": moment, "date": f"20{99 - moment % 50:02}-01-01"}
         for row, moment in zip(ROWS, rnd.choices(range(50), k=len(ROWS)), strict=True)
     ]
-    file = write_lines(tmp_path / "rows.jsonl", rows)
     in_order = write_lines(tmp_path / "sorted.jsonl", sorted(rows, key=order))
-    found, expected = bulk(file, tmp_path / "out", **options), bulk(in_order, tmp_path / "sorted")
+    found, expected = bulk(rows, tmp_path / "out", **options), bulk(in_order, tmp_path / "sorted")
     assert (sorted(found.kept), found.removed) == (sorted(expected.kept), expected.removed)
     assert found.kept == [row["id"] for row in rows if row["id"] in {*found.kept}]
 
@@ -284,12 +276,11 @@ def test_rows_without_a_place_in_the_order_come_last(
     text = random_texts(9, 1)[0]
     moments = [None, "no time", "2020-05-01", "2021-01-01T00:00:00Z", "2021-01-01T00:00:00+05:00"]
     rows = [{"id": str(place), "text": text, "at": at} for place, at in enumerate(moments)]
-    file = write_lines(tmp_path / "rows.jsonl", rows)
-    assert bulk(file, tmp_path / "a", keep="newest", order_field="at").kept == ["3"]
-    assert bulk(file, tmp_path / "b", order_field="at").kept == ["2"]
+    assert bulk(rows, tmp_path / "a", keep="newest", order_field="at").kept == ["3"]
+    assert bulk(rows, tmp_path / "b", order_field="at").kept == ["2"]
     assert "no row has" not in caplog.text
-    assert bulk(file, tmp_path / "c", order_field="other").kept == ["0"]
-    assert bulk(file, tmp_path / "d", keep="newest").kept == ["0"]
+    assert bulk(rows, tmp_path / "c", order_field="other").kept == ["0"]
+    assert bulk(rows, tmp_path / "d", keep="newest").kept == ["0"]
     said = "no row has a number or a time in {}: they keep their order"
     assert [one for one in caplog.messages if "no row has" in one] == [
         said.format("other"), said.format("fetched"),
@@ -297,9 +288,8 @@ def test_rows_without_a_place_in_the_order_come_last(
 
 
 def test_of_each_group_some_rows_stay(tmp_path: Path) -> None:
-    file = write_lines(tmp_path / "rows.jsonl", ROWS)
-    one = bulk(file, tmp_path / "one")
-    three = bulk(file, tmp_path / "three", keep_each=3)
+    one = bulk(ROWS, tmp_path / "one")
+    three = bulk(ROWS, tmp_path / "three", keep_each=3)
     taken: dict[str, int] = {}
     removed = {}
     for name, values in one.removed.items():

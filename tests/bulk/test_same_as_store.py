@@ -10,11 +10,10 @@ import pytest
 
 import shingling.store.decide.decide
 from shingling import Rules, Scheme, SimhashFeatures, Store, sign
-from shingling.bulk import Options, deduplicate
 from shingling.errors import BandingError
 from tests.support.twins import twins
 
-from .collections import bulk, families, one_by_one, random_texts, read_lines, write_lines
+from .collections import bulk, families, one_by_one, random_texts, read_lines, run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,8 +46,7 @@ def test_every_method_decides_as_the_store_does(
 ) -> None:
     rows = families(3, 240, random_texts(1, 12))
     rows += [{"id": f"short {at}", "text": text} for at, text in enumerate(SHORT)]
-    file = write_lines(tmp_path / "rows.jsonl", rows)
-    found = bulk(file, tmp_path / "out", rules=rules, scheme=scheme)
+    found = bulk(rows, tmp_path / "out", rules=rules, scheme=scheme)
     assert found == one_by_one(rows, tmp_path / "dedup.db", rules, scheme)
     assert len(found.removed) > 50
     short = {name for name in found.removed if name.startswith("short")}
@@ -65,19 +63,16 @@ def test_rows_stay_for_their_own_text_as_on_one_site(
     for at, row in enumerate(rows):
         row["id"] = f"https://one.example/{at}"
         row["text"] += f"\nThe house by the river has {at % 3} rooms"
-    file = write_lines(tmp_path / "rows.jsonl", rows)
-    found = bulk(file, tmp_path / "out", own_text=own_text)
+    found = bulk(rows, tmp_path / "out", own_text=own_text)
     assert found == one_by_one(rows, tmp_path / "dedup.db", Rules(), own_text=own_text)
-    assert 0 < len(found.removed) < len(bulk(file, tmp_path / "all").removed)
+    assert 0 < len(found.removed) < len(bulk(rows, tmp_path / "all").removed)
 
 
 def test_short_rows_are_told_of_as_what_becomes_of_them(tmp_path: Path) -> None:
     rows = [{"id": str(at), "text": text} for at, text in enumerate([*SHORT, "a b " * 30])]
-    file = str(write_lines(tmp_path / "rows.jsonl", rows))
     for method, least, short in (("minhash", 20, 8), ("minhash", 1, 8), ("exact", 20, 3)):
-        options = Options(rules=Rules(min_words=least, method=method), workers=0)
-        summary = deduplicate([file], tmp_path / "out", options, restart=True)
-        assert summary.short == short
+        rules = Rules(min_words=least, method=method)
+        assert run(rows, tmp_path / "out", restart=True, rules=rules).short == short
 
 
 @pytest.mark.parametrize(
@@ -99,8 +94,7 @@ def test_words_decide_where_their_hashes_are_forged(
         sign(rows[0]["text"], scheme).minima.tolist()
         == sign(rows[60]["text"], scheme).minima.tolist()
     )
-    file = write_lines(tmp_path / "rows.jsonl", rows)
-    found = bulk(file, tmp_path / "out", rules=rules, scheme=scheme)
+    found = bulk(rows, tmp_path / "out", rules=rules, scheme=scheme)
     assert found == one_by_one(rows, tmp_path / "dedup.db", rules, scheme)
     assert len(found.removed) > 30
     for removed, (original, *_) in found.removed.items():
@@ -125,8 +119,7 @@ def low_limits(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.usefixtures("low_limits")
 def test_keys_of_many_rows_decide_as_the_store_does(tmp_path: Path) -> None:
     rows = families(5, 600, random_texts(3, 4))
-    file = write_lines(tmp_path / "rows.jsonl", rows)
-    found = bulk(file, tmp_path / "out")
+    found = bulk(rows, tmp_path / "out")
     assert found == one_by_one(rows, tmp_path / "dedup.db", Rules())
     assert len(found.removed) > 100
 
@@ -143,36 +136,34 @@ def test_simhashes_with_full_keys_decide_as_the_store_does(
     scheme = Scheme(simhash=SimhashFeatures(bits=bits, features="words"))
     rules = Rules(method="simhash", simhash_distance=distance, min_words=9)
     rows = families(5, 600, random_texts(3, 9, 80), 80, max_replaced=3)
-    file = write_lines(tmp_path / "rows.jsonl", rows)
-    found = bulk(file, tmp_path / "out", rules=rules, scheme=scheme)
+    found = bulk(rows, tmp_path / "out", rules=rules, scheme=scheme)
     assert found == one_by_one(rows, tmp_path / "dedup.db", rules, scheme)
     assert sum(status == "near" for _, status, *_ in found.removed.values()) > 30
 
 
 def test_what_is_put_into_a_store_is_what_it_would_have_decided(tmp_path: Path) -> None:
     rows = families(6, 300, random_texts(5, 6))
-    file = write_lines(tmp_path / "rows.jsonl", rows)
     rules = Rules(templates=False)
     with (
         Store.open(f"sqlite:///{tmp_path / 'another.db'}", threshold=0.9) as store,
         pytest.raises(BandingError, match="rebuild"),
     ):
-        deduplicate(["nothing is read"], tmp_path / "out", Options(), store=store)
+        run("nothing is read", tmp_path / "out", store=store)
     assert not (tmp_path / "out").exists()
     with Store.open(f"sqlite:///{tmp_path / 'new.db'}", rules=rules) as store:
-        summary = deduplicate([str(file)], tmp_path / "out", Options(workers=0), store=store)
+        summary = run(rows, tmp_path / "out", store=store)
         stored = {page.url: (page.original, page.status) for page in store.pages()}
-        [run] = store.runs()
+        [made] = store.runs()
     expected = one_by_one(rows, tmp_path / "one.db", rules)
     with Store.open(f"sqlite:///{tmp_path / 'one.db'}") as store:
         assert stored == {page.url: (page.original, page.status) for page in store.pages()}
-    assert summary.stored == run.counts
-    assert (summary.exact, summary.near) == (run.counts["exact"], run.counts["near"])
+    assert summary.stored == made.counts
+    assert (summary.exact, summary.near) == (made.counts["exact"], made.counts["near"])
     assert {url: head for url, (head, _) in stored.items() if head is not None} == {
         url: head for url, (head, *_) in expected.removed.items()
     }
     with Store.open(f"sqlite:///{tmp_path / 'new.db'}") as store:  # a later crawl goes on
-        deduplicate([str(file)], tmp_path / "again", Options(workers=0), store=store)
+        run(rows, tmp_path / "again", store=store)
         assert store.runs()[0].counts == {"unchanged": 300}
 
 

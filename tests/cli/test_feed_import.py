@@ -36,7 +36,7 @@ def jsonl(items: Sequence[Any]) -> bytes:
 
 @pytest.mark.parametrize("workers", [0, 1])
 def test_a_feed_is_decided_as_a_crawl_would(dedup: Any, target: str, workers: int) -> None:
-    given = ("--store", target, "--time-field", "when")
+    given = ("--store", target, "--time-field", "when", "--every", "3600")
     done = dedup("import", *given, stdin=jsonl(ITEMS), DEDUP_WORKERS=workers)
     assert (done.code, done.err) == (0, "")
     assert (

@@ -8,7 +8,7 @@ import json
 import re
 import sys
 from dataclasses import replace
-from io import BytesIO
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -57,7 +57,8 @@ def tuned(pairs: list[LabelledPair], threshold: float = 0.8) -> TuningReport:
 
 
 def options(**given: Any) -> CommandOptions:
-    return CommandOptions(**{"pairs": None, "idf": None, "json": False, **given})
+    settings = SimpleNamespace(scheme=DEFAULT, rules=Rules())
+    return CommandOptions(**{"pairs": None, "idf": None, "json": False, **given}, settings=settings)
 
 
 @pytest.fixture
@@ -89,7 +90,7 @@ def test_the_table_shows_every_setting_and_the_lines_for_settings_py(
     rows = [json.dumps(pair._asdict()) for pair in made_pairs(same=12)]
     file = tmp_path / "pairs.jsonl"
     file.write_text("\n".join(rows), "utf-8-sig")
-    assert tune(options(pairs=str(file)), None, DEFAULT, Rules()) == 0
+    assert tune(options(pairs=str(file)), None) == 0
     shown = capsys.readouterr().out
     assert shown.startswith("48 pairs: 24 the same, 24 different\n")
     (present,) = [line for line in shown.splitlines() if "present" in line]
@@ -110,8 +111,9 @@ def test_pairs_come_from_standard_input_and_the_store_as_well(
         for other in (seed, seed + 8)
     ]
     text = "\n".join(json.dumps({**row, "same": i % 2 == 0}) for i, row in enumerate(rows))
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
-    assert tune(options(pairs="-", json=True), store, store.scheme, Rules()) == 0
+    given = io.TextIOWrapper(io.BufferedReader(io.BytesIO(text.encode())))
+    monkeypatch.setattr(sys, "stdin", given)
+    assert tune(options(pairs="-", json=True), store) == 0
     shown = json.loads(capsys.readouterr().out)
     assert (shown["pairs"], shown["same"]) == (16, 8)
     assert shown["recommended"]["settings"]["DEDUP_THRESHOLD"] < 0.8
@@ -126,23 +128,23 @@ def test_without_a_file_the_reviewed_pairs_of_the_store_are_taken(
         for other in (seed, seed + 8):
             pair = (f"https://example.com/{seed}/0", f"https://example.com/{other}/1")
             store.admin.review(*pair, same=seed == other)
-    assert tune(options(), store, store.scheme, Rules()) == 0
+    assert tune(options(), store) == 0
     shown = capsys.readouterr().out
     assert shown.startswith("16 pairs: 8 the same, 8 different\n")
-    tune(options(), store, store.scheme, Rules())
+    tune(options(), store)
     assert capsys.readouterr().out == shown
 
 
 def test_a_store_that_pairs_cannot_be_had_from_is_refused(tmp_path: Path) -> None:
     with pytest.raises(TuningError, match=r"^a store is needed"):
-        tune(options(), None, DEFAULT, Rules())
+        tune(options(), None)
     with pytest.raises(TuningError, match=r"^a store is needed"):
-        tune(options(idf=str(tmp_path / "idf.json")), None, DEFAULT, Rules())
+        tune(options(idf=str(tmp_path / "idf.json")), None)
     with Store.open(f"sqlite:///{tmp_path / 'dedup.db'}") as empty:
         with pytest.raises(TuningError, match=r"^0 labelled pairs, 0 the same and 0 different"):
-            tune(options(), empty, DEFAULT, Rules())
+            tune(options(), empty)
         with pytest.raises(SchemeError, match="no documents"):
-            tune(options(idf=str(tmp_path / "idf.json")), empty, DEFAULT, Rules())
+            tune(options(idf=str(tmp_path / "idf.json")), empty)
         assert not (tmp_path / "idf.json").exists()
 
 
@@ -151,7 +153,7 @@ def test_document_frequencies_are_learned_from_the_originals_of_a_store(
 ) -> None:
     store.check([Page("https://example.com/copy", article(0, 150), title="Title 0")])
     path = tmp_path / "idf.json"
-    assert tune(options(idf=str(path)), store, store.scheme, Rules()) == 0
+    assert tune(options(idf=str(path)), store) == 0
     shown = capsys.readouterr().out
     idf = Idf.from_json(path.read_text("utf-8"))
     originals = [page for page in store.pages() if page.original is None]
@@ -172,17 +174,17 @@ def test_document_frequencies_are_learned_from_the_originals_of_a_store(
     given = {"documents": idf.documents, "table": idf.table}
     Scheme.from_dict({"simhash": {**simhash, "idf": given}})
     with pytest.raises(TuningError, match="there already"):
-        tune(options(idf=str(path)), store, store.scheme, Rules())
+        tune(options(idf=str(path)), store)
     other = tmp_path / "other.json"
-    tune(options(idf=str(other), json=True), store, store.scheme, Rules())
+    tune(options(idf=str(other), json=True), store)
     assert json.loads(capsys.readouterr().out)["idf"]["words"] == len(idf)
 
 
-def lines(*changes: dict[str, Any] | str) -> BytesIO:
+def lines(*changes: dict[str, Any] | str) -> io.BufferedReader:
     """Make twelve good lines of a file, and put others after them."""
     good = [{"a": f"text {i}", "b": f"text {i} b", "same": i % 2 == 0} for i in range(12)]
     rows = [line if isinstance(line, str) else json.dumps(line) for line in (*good, *changes)]
-    return BytesIO("\n".join(rows).encode())
+    return io.BufferedReader(io.BytesIO("\n".join(rows).encode()))
 
 
 def test_texts_html_and_urls_are_read_and_unlabelled_lines_are_left_out() -> None:

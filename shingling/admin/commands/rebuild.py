@@ -27,12 +27,13 @@ from shingling.console.subcommand import HelpGroup, Subcommand
 from shingling.rules import DEFAULT_CONTAINMENT, INDEXED_METHODS, MAX_SIMHASH_DISTANCE, METHODS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from shingling.admin.rebuild import Changes
     from shingling.console.options import CommandOptions
     from shingling.rules.rules import Rules
     from shingling.store.index import Index
+    from shingling.store.indexing import Steps
     from shingling.store.model import IndexShape
     from shingling.store.session import Session
 
@@ -162,7 +163,7 @@ def _print_changes(
 
 
 @contextmanager
-def _progress(phase: str) -> Iterator[Callable[[int, int], None]]:
+def _progress(phase: str) -> Iterator[Steps]:
     with progress_bar("pages") as show:
         show(phase, 0, 0.0)
         yield lambda done, total: show(phase, done, done / max(total, 1))
@@ -177,18 +178,18 @@ COMMANDS = (
         options=(
             option(
                 "--threshold",
+                "resemblance at which pages are to be found (default: DEDUP_THRESHOLD)",
                 type=share,
-                help="resemblance at which pages are to be found (default: DEDUP_THRESHOLD)",
             ),
             option(
                 "--method",
+                "method that the index is for (default: DEDUP_METHOD)",
                 choices=INDEXED_METHODS,
-                help="method that the index is for (default: DEDUP_METHOD)",
             ),
             option(
                 "--containment",
+                "keep samples of the stored texts, for DEDUP_CONTAINMENT (default: as before)",
                 action=argparse.BooleanOptionalAction,
-                help="keep samples of the stored texts, for DEDUP_CONTAINMENT (default: as before)",
             ),
             flag(
                 "--decide",

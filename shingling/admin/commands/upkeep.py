@@ -220,10 +220,10 @@ COMMANDS = (
         options=(
             option(
                 "file",
+                "JSON lines, packed if the name ends in .gz (default: -, stdout)",
                 metavar="FILE",
                 nargs="?",
                 default="-",
-                help="JSON lines, packed if the name ends in .gz (default: -, stdout)",
             ),
             flag("--no-text", "leave out the main texts"),
             flag("--force", "replace an existing file"),
@@ -238,15 +238,15 @@ COMMANDS = (
         options=(
             option(
                 "url",
+                "two to review them; one or none to list reviews",
                 metavar="URL",
                 nargs="*",
                 type=text,
-                help="two to review them; one or none to list reviews",
             ),
             flag("--same", "they are duplicates, whatever is measured", ONLY_ONE),
             flag("--different", "they are not duplicates", ONLY_ONE),
             flag("--undo", "remove the review of the two", ONLY_ONE),
-            option("--note", metavar="TEXT", type=text, help="reason, kept with the review"),
+            option("--note", "reason, kept with the review", metavar="TEXT", type=text),
         ),
         run=_review,
     ),
@@ -257,16 +257,14 @@ COMMANDS = (
         example="--site example.com --yes",
         options=(
             option("url", metavar="URL", nargs="*", type=text),
-            option("--site", type=site, help="all pages of a host, or of the host of a URL"),
+            option("--site", "all pages of a host, or of the host of a URL", type=site),
             option(
                 "--run",
+                "all pages that a run stored first",
                 type=whole_number(0),
                 metavar="ID",
-                help="all pages that a run stored first",
             ),
-            option(
-                "--since", type=time, metavar="TIME", help="all pages stored first since a time"
-            ),
+            option("--since", "all pages stored first since a time", type=time, metavar="TIME"),
             flag("--all", "all pages, and what was learned of all sites; not runs and reviews"),
             flag("--only-learned", "no pages, only templates and rules of their sites"),
             *yes_options("how much would be removed"),
@@ -281,12 +279,12 @@ COMMANDS = (
         options=(
             option(
                 "--older-than",
+                "pages that were last seen DAYS days ago or earlier",
                 type=days,
                 required=True,
                 metavar="DAYS",
-                help="pages that were last seen DAYS days ago or earlier",
             ),
-            option("--site", type=site, help="only pages of a host, or of the host of a URL"),
+            option("--site", "only pages of a host, or of the host of a URL", type=site),
             *yes_options("how much would be removed"),
         ),
         run=_prune,
@@ -297,7 +295,7 @@ COMMANDS = (
         summary="copy a SQLite store into a file, also while it is used",
         example="dedup-2026-11-27.db",
         options=(
-            option("file", metavar="FILE", type=text, help="file to write"),
+            option("file", "file to write", metavar="FILE", type=text),
             flag("--force", "replace a file that is there"),
         ),
         run=_backup,

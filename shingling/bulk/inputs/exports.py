@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shingling.admin.files import is_record, record_of
 from shingling.admin.records import read_export
@@ -14,14 +14,14 @@ from shingling.bulk.options import Options
 from shingling.errors import RecordError
 from shingling.files.tables import is_csv
 from shingling.rules import MAX_LINE_BYTES
-from shingling.text import plain_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from shingling.admin.records import Header, Record
+    from shingling.admin.records import Export
     from shingling.bulk.inputs.payloads import Payload
     from shingling.bulk.inputs.sources import Source
+    from shingling.files.lines import RowValues
 
 
 def files_of_lines(name: str) -> list[Source]:
@@ -34,7 +34,7 @@ def files_of_lines(name: str) -> list[Source]:
     return sources_of(files, Options(format=form, max_bytes=MAX_LINE_BYTES))
 
 
-def lines_of(parts: Iterable[Payload]) -> Iterator[tuple[str, dict[str, Any] | str]]:
+def lines_of(parts: Iterable[Payload]) -> Iterator[tuple[str, RowValues]]:
     """Yield the rows of parts that follow each other, each behind its place; no empty lines."""
     before = 0
     for part in parts:
@@ -62,10 +62,10 @@ def naming(file: str) -> Iterator[None]:
     try:
         yield
     except RecordError as error:
-        raise RecordError(f"{plain_line(file)}: {error}") from error
+        raise RecordError(f"{file}: {error}") from error
 
 
-def export_in(parts: Iterable[Payload]) -> tuple[Header, Iterator[Record]]:
+def export_in(parts: Iterable[Payload]) -> Export:
     """Read an exported store: what it says first, and its other records but for the end.
 
     Raises:

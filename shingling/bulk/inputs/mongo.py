@@ -43,8 +43,7 @@ def mongo_lines(url: str, query: str | None) -> tuple[str, Callable[[], Iterator
     try:
         parsed = parse_uri(url, warn=False)
     except (PyMongoError, ValueError, OSError) as error:
-        reason = plain_line(secrets.hide(str(error)))
-        line = f"not a URL of MongoDB that can be used: {reason}"
+        line = f"not a URL of MongoDB that can be used: {secrets.hide(str(error))}"
         raise BulkError(line) from secrets.cause(error)
     if not parsed["collection"]:
         raise BulkError(
@@ -67,7 +66,7 @@ def mongo_lines(url: str, query: str | None) -> tuple[str, Callable[[], Iterator
         except (PyMongoError, BSONError, OSError) as error:
             # Behind it is a description of all servers.
             reason = str(error).partition(", Timeout: ")[0]
-            line = f"{secrets.shown}: cannot be read: {plain_line(secrets.hide(reason))}"
+            line = f"{secrets.shown}: cannot be read: {secrets.hide(reason)}"
             raise BulkError(line) from secrets.cause(error)
 
     return secrets.shown, lines

@@ -21,6 +21,7 @@ from shingling.text import plain_line
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from shingling.files.lines import RowValues
     from shingling.files.pages import Entry
 
 
@@ -36,7 +37,7 @@ class RawRow(NamedTuple):
     """
 
     line: int
-    values: dict[str, Any] | str
+    values: RowValues
     offset: int = 0
     length: int = 0
     page: Fetched | None = None
@@ -76,7 +77,7 @@ class FileLines(NamedTuple):
 class Values(NamedTuple):
     """Rows out of a stream, each with its line: as JSON or as fields; a text says what is wrong."""
 
-    values: Sequence[tuple[int, bytes | dict[str, Any] | str]]
+    values: Sequence[tuple[int, bytes | RowValues]]
 
     def rows(self) -> Iterator[RawRow]:
         """Yield the rows."""
@@ -127,7 +128,7 @@ Payload: TypeAlias = FileLines | Values | ArrowRows | Pages
 """A part of an input; `rows` yields its rows and empty lines."""
 
 
-def _arrow_rows(batch: Any) -> list[dict[str, Any] | str]:
+def _arrow_rows(batch: Any) -> list[RowValues]:
     """Fields of each row, or what is wrong with it: a time beyond all years, no UTF-8."""
     try:
         return [json_value(values) for values in batch.to_pylist()]

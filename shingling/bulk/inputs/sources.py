@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from shingling.bulk.options import Options
-    from shingling.files.lines import Items
+    from shingling.files.lines import Items, Line
 
     _Parts: TypeAlias = Iterator[tuple[Payload, float]]
 
@@ -93,7 +93,7 @@ class Source:
             yield from self.cut()
         except _reading_errors() as error:
             if isinstance(error, OSError) and error.filename is not None:
-                raise BulkError(f"{plain_line(self.name)}: {error.strerror}") from error
+                raise BulkError(f"{self.name}: {error.strerror}") from error
             reason = error.__cause__ if isinstance(error, ArchiveError) else error
             yield Values([(1, f"cannot be read any further: {plain_line(str(reason))}")]), 0
 
@@ -148,7 +148,7 @@ def _source(name: str, options: Options) -> Source:
     try:
         stat = path.stat()
     except OSError as error:
-        raise BulkError(f"{plain_line(name)}: {error.strerror}") from error
+        raise BulkError(f"{name}: {error.strerror}") from error
     refuse_tar(path, BulkError)
     form = options.format or _format_of(path)
     size = stat.st_size
@@ -179,7 +179,7 @@ def _format_of(path: Path) -> str:
     suffix = Path(name).suffix
     if suffix not in _SUFFIXES:
         raise BulkError(
-            f"{plain_line(str(path))}: the name tells no format; name one by --format: jsonl, csv,"
+            f"{path}: the name tells no format; name one by --format: jsonl, csv,"
             " parquet, warc or html"
         )
     return _SUFFIXES[suffix]
@@ -218,14 +218,17 @@ def _lines(lines: Items) -> Iterator[Payload]:
 
 def _csv(file: IO[bytes], options: Options) -> Iterator[Payload]:
     lines = csv_lines(file, options.max_bytes, options.delimiter)
-    sized = (
-        (line, sum(map(len, line.values.values())) + _CELL_BYTES * len(line.values))
-        for line in lines
-    )
     before = 0
-    for part in _collected(sized, _MAX_PART_ROWS):
-        yield Values([(line.number - before, line.problem or line.values) for line in part])
+    for part in _collected(((line, _size(line)) for line in lines), _MAX_PART_ROWS):
+        yield Values([(line.number - before, line.values) for line in part])
         before = part[-1].number
+
+
+def _size(line: Line) -> int:
+    """Bytes of a row of CSV, about."""
+    if isinstance(line.values, str):
+        return _CELL_BYTES
+    return sum(map(len, line.values.values())) + _CELL_BYTES * len(line.values)
 
 
 def _collected(items: Iterable[tuple[_Item, int]], max_items: int) -> Iterator[list[_Item]]:

@@ -35,10 +35,10 @@ _OTHER_HELP = {
 def main(arguments: Sequence[str] | None = None) -> int:
     """Deduplicate Parquet files as the command line says, and print the summary as JSON."""
     parser = argparse.ArgumentParser("spark-submit __main__.py", description=__doc__)
-    for names, how, _ in COMMANDS[0].options:
-        if names[0].removeprefix("--").replace("-", "_") not in _NOT_HERE:
-            shown = _OTHER_HELP.get(names[0], how["help"])
-            parser.add_argument(*names, **how | {"help": shown})
+    for name, how, _ in COMMANDS[0].options:
+        if name.removeprefix("--").replace("-", "_") not in _NOT_HERE:
+            shown = _OTHER_HELP.get(name, how["help"])
+            parser.add_argument(name, **how | {"help": shown})
     parser.set_defaults(**_NOT_HERE)
     for name in _SETTINGS:
         option = name.removeprefix("DEDUP_").lower().replace("_", "-")

@@ -27,7 +27,6 @@ from shingling.bulk.spark.work import SparkWork, exists
 from shingling.errors import BulkError
 from shingling.rules import METHODS
 from shingling.store.ids import USUAL_ID_FIELDS
-from shingling.text import plain_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -236,7 +235,7 @@ def deduplicate_parquet(
     options = options or Options()
     for name in (*_FRAMES, "store", "summary"):
         if exists(spark, f"{out}/{name}"):
-            raise BulkError(f"{plain_line(out)}: {name} is there, of another run")
+            raise BulkError(f"{out}: {name} is there, of another run")
     rows = _read(spark, inputs)
     columns = [*_required(rows, options, order), _INPUT, _FILE, _LINE]
     work = SparkWork(spark, f"{out}/work")
@@ -245,7 +244,7 @@ def deduplicate_parquet(
         summary = decided.counts()
         if summary.total == summary.without_text:
             named = {f"without {options.fields.text}": summary.without_text, **summary.reasons}
-            raise BulkError(f"no row can be used: {plain_line(str(named))}")
+            raise BulkError(f"no row can be used: {named}")
         for name in _FRAMES:
             frame: DataFrame = getattr(decided, name)
             frame.write.parquet(f"{out}/{name}")
@@ -266,7 +265,7 @@ def _read(spark: SparkSession, inputs: Sequence[str]) -> DataFrame:
         try:
             frame = spark.read.parquet(name)
         except PySparkException as error:
-            raise BulkError(f"{plain_line(name)}: {plain_line(str(error))}") from error
+            raise BulkError(f"{name}: {error}") from error
         places = f"_metadata.file_path AS {_FILE}", f"_metadata.row_index + 1 AS {_LINE}"
         frames.append(frame.selectExpr("*", *places, f"{number} AS {_INPUT}"))
     if not frames:
@@ -286,7 +285,7 @@ def _required(
     for name in (options.fields.text, *columns):
         if name not in rows.columns:
             shown = ", ".join(name for name in rows.columns if not name.startswith("shingling_"))
-            raise BulkError(f"there is no column {plain_line(name)}, but {plain_line(shown)}")
+            raise BulkError(f"there is no column {name}, but {shown}")
     return columns
 
 
@@ -322,7 +321,7 @@ def _decided(
     bad = marked.where("reason IS NOT NULL").join(places, "at").orderBy("at")
     if options.strict:
         for row in bad.limit(1).collect():
-            where = f"{plain_line(row.file)}, line {row.line:,}: " if row.file is not None else ""
+            where = f"{row.file}, line {row.line:,}: " if row.file is not None else ""
             raise BulkError(f"{where}{row.reason} (--strict)")
     near = work.spark.createDataFrame([], DUPLICATES)
     if METHODS[options.rules.method].keys is not None:

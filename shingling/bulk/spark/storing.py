@@ -20,7 +20,7 @@ from shingling.bulk.storing import STORE_FILE, STORE_FOLDER
 from shingling.errors import BulkError
 from shingling.store.index import Index
 from shingling.store.schema.rows import SIGNED
-from shingling.text import clean, plain_line
+from shingling.text import clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -70,7 +70,7 @@ def known_pages(against: str, options: Options, work: SparkWork) -> tuple[DataFr
         lines = work.spark.read.text(place, lineSep="\n")
         ends = lines.where(r"""value RLIKE '^\\{"record": ?"(store|end)"'""").collect()
     except PySparkException as error:
-        raise BulkError(f"{plain_line(place)}: {plain_line(str(error))}") from error
+        raise BulkError(f"{place}: {error}") from error
     bounds = {record["record"]: record for record in (json.loads(row.value) for row in ends)}
     if bounds:
         header = Header.from_record(Record("store", bounds.get("store", {})))
@@ -79,7 +79,7 @@ def known_pages(against: str, options: Options, work: SparkWork) -> tuple[DataFr
     pages = work.write(work.spark.sql(_AS_KNOWN, records=records), "known")
     number, last = pages.selectExpr("count(*)", "coalesce(max(at), -1)").collect()[0]
     if number != bounds.get("end", {}).get("pages"):
-        raise BulkError(f"{plain_line(place)} is no exported store, or not a whole one")
+        raise BulkError(f"{place} is no exported store, or not a whole one")
     return pages.where("scope = ''").drop("scope"), last + 1
 
 
@@ -93,8 +93,7 @@ def store_lines(rows: DataFrame, options: Options) -> DataFrame:
     now = int(time.time())
     counts = Counter(dict(rows.groupBy("status").count().collect()))
     index = Index.for_rules(options.rules, options.scheme)
-    settings = options.as_dict()
-    header, run = header_and_run(options.scheme, index, options.rules, counts, now, settings)
+    header, run = header_and_run(options, index, counts, now)
     first, last = _lines([header.record(), run]), _lines([end_record(header.pages)])
     ends = [(-1, first), (_LAST, last)]
     frame = rows.sparkSession.createDataFrame(ends, "id long, line string")

@@ -233,10 +233,9 @@ COMMANDS = (
         options=(
             option(
                 "what",
+                "two of: a URL in the store, a file, or - for stdin; with --all, files and folders",
                 metavar="PAGE",
                 nargs="+",
-                help="two of: a URL in the store, a file, or - for stdin; with --all, files and"
-                " folders",
             ),
             flag("--diff", "show the words that differ as well"),
             flag(
@@ -245,63 +244,61 @@ COMMANDS = (
             ),
             option(
                 "--text-field",
+                "field of JSON files that has the text",
                 metavar="FIELD",
                 type=text,
-                help="field of JSON files that has the text",
             ),
             option(
                 "--size",
+                "words in a shingle (default: that of the store, or DEDUP_SHINGLE_SIZE)",
                 metavar="WORDS",
                 type=whole_number(1, _MAX_SHINGLE_SIZE),
-                help="words in a shingle (default: that of the store, or DEDUP_SHINGLE_SIZE)",
             ),
             option(
                 "--cosine",
+                "weights (default: smooth)",
                 choices=WEIGHTINGS,
                 default=WEIGHTINGS[0],
-                help="weights (default: smooth)",
                 group="cosine",
             ),
             option(
                 "--df",
+                "what document frequencies are of: the documents that are compared (default),"
+                " the store, or a table that `tune --idf` wrote",
                 metavar="documents|store|FILE",
                 default="documents",
-                help="what document frequencies are of: the documents that are compared (default),"
-                " the store, or a table that `tune --idf` wrote",
                 group="cosine",
             ),
             option(
                 "--features",
+                "what cosine and SimHash are made of, such as words:2 or characters+blanks:4:3",
                 type=text,
-                help="what cosine and SimHash are made of, such as words:2 or"
-                " characters+blanks:4:3",
                 group="cosine",
             ),
             option(
                 "--hash",
+                "show the checksums of shingles that both have",
                 choices=CLASSIC_HASHES,
-                help="show the checksums of shingles that both have",
                 group="checksums of shingles",
             ),
             option(
                 "--step",
+                "from one shingle to the next, with --hash (default: 1, overlapping)",
                 metavar="WORDS",
                 type=whole_number(1, _MAX_SHINGLE_SIZE),
-                help="from one shingle to the next, with --hash (default: 1, overlapping)",
                 group="checksums of shingles",
             ),
             flag("--all", "compare all texts of files and folders with each other", "many files"),
             option(
                 "--measure",
+                "by which they are compared, with --all (default: resemblance)",
                 choices=(*MEASURES, UNIQUENESS),
-                help="by which they are compared, with --all (default: resemblance)",
                 group="many files",
             ),
             option(
                 "--threshold",
+                "list pairs of so much at least, with --all (default: 0.5; of uniqueness 0.96)",
                 type=number(1, with_zero=True),
-                help="list pairs of so much at least, with --all (default: 0.5; of uniqueness"
-                " 0.96)",
                 group="many files",
             ),
             OWN_TEXT_OPTION._replace(group="many files"),

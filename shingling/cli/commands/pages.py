@@ -301,7 +301,7 @@ def _print_groups(groups: Iterable[Group]) -> None:
             )
 
 
-_SITE = option("--site", type=site, help="host, or any URL of it")
+_SITE = option("--site", "host, or any URL of it", type=site)
 
 COMMANDS = (
     Subcommand(
@@ -326,6 +326,8 @@ COMMANDS = (
         options=(
             option(
                 "--status",
+                "present status of a page, or its last verdict; with --run, that of the run:"
+                " new, exact, near, unchanged, changed or skipped",
                 metavar="STATUS",
                 type=one_of(
                     *("new", "exact", "near", "unchanged", "changed", "skipped"),
@@ -333,36 +335,34 @@ COMMANDS = (
                     duplicate="near or exact",
                     original="new",
                 ),
-                help="present status of a page, or its last verdict; with --run, that of the run:"
-                " new, exact, near, unchanged, changed or skipped",
             ),
             _SITE,
             option(
                 "--reason",
+                "why pages stand so, such as own_text; with --run, of its verdicts",
                 metavar="REASON",
                 type=one_of(*Reason),
-                help="why pages stand so, such as own_text; with --run, of its verdicts",
             ),
-            option("--title", metavar="WORDS", type=text, help="words in their titles"),
+            option("--title", "words in their titles", metavar="WORDS", type=text),
             option(
                 "--run",
+                "pages that this run has met; last: the last crawl that has finished",
                 metavar="RUN",
                 type=_run_number,
-                help="pages that this run has met; last: the last crawl that has finished",
             ),
             option(
                 "--change",
-                choices=["came", "went", "moved", "skipped"],
-                help="of these, those that differ from the run before: new there, missing, in"
+                "of these, those that differ from the run before: new there, missing, in"
                 " another group, newly skipped",
+                choices=["came", "went", "moved", "skipped"],
             ),
             option(
                 "--since",
+                "seen since a date or time in ISO 8601 (UTC)",
                 metavar="TIME",
                 type=time,
-                help="seen since a date or time in ISO 8601 (UTC)",
             ),
-            option("--until", metavar="TIME", type=time, help="last seen before"),
+            option("--until", "last seen before", metavar="TIME", type=time),
             CSV,
             flag("--jsonl", "print JSON lines"),
             limit("pages; all with --json, --csv and --jsonl", default=None),
@@ -376,7 +376,7 @@ COMMANDS = (
         example="https://example.com/article",
         options=(
             option("url", metavar="URL", type=text, nargs="?"),
-            option("--site", type=site, help="its lines that move; host, or any URL of it"),
+            option("--site", "its lines that move; host, or any URL of it", type=site),
             flag("--text", "print the compared text as well"),
             flag(
                 "--explain",

@@ -152,24 +152,23 @@ COMMANDS = (
         summary="find the stored pages most like a page",
         example="article.html --threshold 0.3",
         options=(
-            option("what", metavar="URL|FILE|-", help="a stored page, a file, or stdin"),
+            option("what", "a stored page, a file, or stdin", metavar="URL|FILE|-"),
             option(
                 "--threshold",
+                "minimum resemblance (default: 0.5)",
                 type=number(1, with_zero=True),
-                help="minimum resemblance (default: 0.5)",
             ),
             option(
                 "--measure",
-                choices=(*SET_MEASURES, UNIQUENESS),
-                help="of which --threshold is, measured on every stored text; uniqueness is the"
+                "of which --threshold is, measured on every stored text; uniqueness is the"
                 " share of the page's shingles that no stored text has (unique: from 0.96)",
+                choices=(*SET_MEASURES, UNIQUENESS),
             ),
             option(
                 "--distance",
+                "find pages whose SimHash differs in at most BITS bits, instead of by --threshold",
                 type=whole_number(0),
                 metavar="BITS",
-                help="find pages whose SimHash differs in at most BITS bits, instead of by"
-                " --threshold",
             ),
             limit("pages"),
         ),

@@ -79,9 +79,8 @@ def test_cells_of_several_lines_are_read_as_they_are(tmp_path: Path) -> None:
     quoted[3] = '"20 inch" pipe'
     raw = "id,text\r\n" + "".join(f"{at},{text}\r\n" for at, text in enumerate(quoted))
     lines = [*csv_lines(io.BufferedReader(io.BytesIO(raw.encode())))]
-    assert [line.values["text"] for line in lines] == texts
-    assert [line.number for line in lines] == [2, 6, 8, 9, 10]
-    assert not any(line.problem for line in lines)
+    rows = [{"id": str(at), "text": text} for at, text in enumerate(texts)]
+    assert lines == [*zip([2, 6, 8, 9, 10], rows, strict=True)]
 
 
 @pytest.mark.parametrize(

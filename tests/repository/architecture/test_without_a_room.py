@@ -35,7 +35,7 @@ COMMANDS = {
 }
 SETTINGS = {"fetching": "DEDUP_FETCH", "web": "DEDUP_REPORT"}
 TESTS = {
-    "bulk": "bulk/test_lines.py",
+    "bulk": "bulk/test_bad_rows.py::test_a_line_of_just_the_limit_is_read",
     "cli": "cli/test_progress.py",
     "fetching": "fetching/test_notes.py::test_requests_wait_while_many_pages_are_noted",
     "tuning": "tuning/test_evaluation.py::test_precision_recall_and_f1_are_those_of_the_textbook",

@@ -40,7 +40,7 @@ def test_every_command_and_option_is_documented(name: str) -> None:
         title.split()[0]: text for title, text in sections("reference/commands.md").items()
     }
     assert set(documented) == set(all_commands())
-    names = (one for option in all_commands()[name].options for one in option.names)
+    names = (option.name for option in all_commands()[name].options)
     for option in (one for one in names if one.startswith("-")):
         assert f"`{option}" in documented[name], option
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from shingling import Page, Rules, Store
-from shingling.admin.importing import take_export
+from shingling.admin.importing import decide_export
 from shingling.admin.records import read_export
 from shingling.admin.transfer import export
 from shingling.errors import SettingsError, StoreError
@@ -149,7 +149,7 @@ def test_no_page_follows_one_of_a_site_behind_its_own_whichever_way_it_is_decide
         assert originals(store) == groups
     with Store.open(url_of(file.with_stem("other")), rules=RULES) as store:
         store.check(page("z.example", text(words("z"))))
-        take_export(session_of(store), RULES, *read_export(iter(first)), ("import", {}))
+        decide_export(session_of(store), RULES, *read_export(iter(first)), ("import", {}))
         require_no_follower_of_a_site_behind(store)
 
 
