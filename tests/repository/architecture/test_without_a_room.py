@@ -58,7 +58,7 @@ def standing_without(room: str) -> set[str]:
 def copied(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
     """A copy of the tree from which a room, and what stands on it, was deleted."""
     shutil.copytree(ROOT / "migrations", tmp_path / "migrations")
-    ignored = shutil.ignore_patterns("__pycache__", "migrations")  # a checkout may link them there
+    ignored = shutil.ignore_patterns("migrations")  # a checkout may link them there
     for name in ("shingling", "tests"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=ignored)
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
