@@ -40,7 +40,6 @@ class Spider(scrapy.Spider):
 REAL = {f"/real/{one}" for one in range(12)}
 TRAPS = {
     "a tree of one error page that repeats its URL": ("a/", "b/", "c/"),
-    "a chain of one list": ("list/",),
     "a parameter that is repeated": (),
     "a tree of which some URLs are missing": ("a/", "b/", "missing/"),
 }
