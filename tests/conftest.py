@@ -13,7 +13,7 @@ import pytest
 from hypothesis import settings
 from packaging.version import Version
 
-from tests.support.crawls import SCRAPY, Project
+from tests.support.crawls import SCRAPY, SPIDER, Project
 from tests.support.installed import ROOT
 from tests.support.postgres import Database, shared_database
 
@@ -109,9 +109,9 @@ def postgres() -> Iterator[Database]:
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Project:
-    """A user's project with one spider."""
-    return Project(tmp_path)
+def project(tmp_path: Path, request: pytest.FixtureRequest) -> Project:
+    """A user's project with one spider: the `SPIDER` of the test's module, if it has one."""
+    return Project(tmp_path, getattr(request.module, "SPIDER", SPIDER))
 
 
 @pytest.fixture(scope="session")

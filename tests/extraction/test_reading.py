@@ -258,9 +258,8 @@ def test_cyrillic_without_a_declaration_is_not_read_by_another_charset(
 
 
 def test_capitals_of_windows_1251_are_no_small_letters_of_koi8() -> None:
-    for title in ("ЗАВТРА В МОСКВЕ ПРОЙДЕТ ПАРАД ВОЙСК ГАРНИЗОНА, А ВЕЧЕРОМ САЛЮТ",):
-        page = f"<html><title>x</title><p>{title}</p></html>"
-        assert decode(page.encode("windows-1251")) == page
+    page = "<title>x</title><p>ЗАВТРА В МОСКВЕ ПРОЙДЕТ ПАРАД ВОЙСК ГАРНИЗОНА, А ВЕЧЕРОМ САЛЮТ</p>"
+    assert decode(page.encode("windows-1251")) == page
 
 
 @pytest.mark.parametrize("declared", ["no-such-charset", "", "\0", "é"])

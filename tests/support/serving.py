@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from mimetypes import guess_type
 from threading import Condition, Thread
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from tests.support.pages import html
 from tests.support.processes import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from email.message import Message
 
 _HTML = "text/html; charset=utf-8"
 
@@ -76,7 +77,7 @@ class Server:
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
                 server.asked.append(self.path)
-                answer = server.answers.get(self.path)
+                answer = server.answer(self.path, self.headers)
                 if isinstance(answer, str):
                     answer = Answer(answer.encode(), guess_type(self.path)[0] or _HTML)
                 if answer is not None and self.headers["If-None-Match"] == '"tag"':
@@ -103,10 +104,15 @@ class Server:
         # Whether it is to stop is looked at so often.
         self._thread = Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.02})
 
-    def start(self) -> None:
-        self._thread.start()
+    def answer(self, path: str, headers: Message) -> str | Answer | None:
+        """Return what is answered to a request; other servers look at its headers too."""
+        return self.answers.get(path)
 
-    def stop(self) -> None:
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
         self._http.shutdown()
         self._thread.join()
         self._http.server_close()
@@ -125,12 +131,6 @@ def holding(
             held.let_go()
 
 
-@contextmanager
-def serving(answers: Mapping[str, str | Answer], host: str = "127.0.0.1") -> Iterator[Server]:
+def serving(answers: Mapping[str, str | Answer], host: str = "127.0.0.1") -> Server:
     """Serve answers by path."""
-    server = Server(answers, host)
-    server.start()
-    try:
-        yield server
-    finally:
-        server.stop()
+    return Server(answers, host)

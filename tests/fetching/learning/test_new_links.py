@@ -20,7 +20,7 @@ RECOMMENDED = {"drop-parameter rec_by", "drop-parameter rec_id", "drop-parameter
 
 
 def _storefront(url: str, visits: Iterator[int]) -> Answer:
-    """Products that recommend others, under new ids each time; stock falls with each visit.
+    """Products that recommend others, under new ids each time; stock and visitors change.
 
     `variant` has a price of its own for one product in eight.
     """
@@ -34,6 +34,8 @@ def _storefront(url: str, visits: Iterator[int]) -> Answer:
         f"Price {20 + 5 * variant}.90",
         *(text_of(f"{number} {part}", 30) for part in range(4)),
         f"Only {400 - visit // 20} left in stock",
+        f"{new.randrange(2, 9000)} people are looking at this",
+        f"Often bought: {text_of(str(visit), 4)}",
     )
     links = [
         f"{HOST}/products/{new.randrange(80)}?rec_id={new.getrandbits(40):x}&rec_by={number}&rec_seq=u"

@@ -49,6 +49,7 @@ def _in_this_process(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyP
 
 def read(path: Path, content: bytes, **options: Any) -> tuple[list[str], list[str]]:
     """Read an archive: the last parts of its URLs, and what is bad, with what ends it."""
+    pytest.importorskip("fastwarc")
     path.write_bytes(content)
     names, bad = [], []
     try:
@@ -104,7 +105,6 @@ BROKEN_OFF = {
 def test_the_rest_of_a_broken_archive_is_one_bad_entry(
     tmp_path: Path, name: str, content: bytes, before: list[str]
 ) -> None:
-    pytest.importorskip("fastwarc")
     names, [bad] = read(tmp_path / name, content)
     assert names == before
     assert "cannot be read any further: " in bad
@@ -126,7 +126,6 @@ def test_a_broken_archive_costs_its_rest_and_not_the_run(
 def test_records_whose_lines_end_in_lf_only_are_read(
     tmp_path: Path, version: bytes, tail: bytes
 ) -> None:
-    pytest.importorskip("fastwarc")
     records = []
     for number in range(4):
         head, _, block = good_record(number).partition(b"\r\n\r\n")
@@ -195,7 +194,6 @@ BROKEN_RECORDS = {
 def test_a_broken_response_is_named_and_the_rest_is_read(
     tmp_path: Path, record: bytes, reason: str
 ) -> None:
-    pytest.importorskip("fastwarc")
     names, [bad] = read(tmp_path / "x.warc", good_record(1) + record + good_record(9))
     assert names == ["1", "9"]
     assert reason in bad
@@ -261,7 +259,6 @@ BROKEN_LENGTHS = {
 def test_a_record_of_a_wrong_length_costs_itself_alone(
     tmp_path: Path, kind: str, name: str
 ) -> None:
-    pytest.importorskip("fastwarc")
     records = [good_record(1), BROKEN_LENGTHS[kind], good_record(7), good_record(9)]
     content = b"".join(map(gzip.compress if name == "x.warc.gz" else bytes, records))
     content = gzip.compress(content) if name.startswith("one") else content
@@ -274,14 +271,12 @@ def test_a_record_of_a_wrong_length_costs_itself_alone(
 
 
 def test_the_first_record_may_be_the_broken_one(tmp_path: Path) -> None:
-    pytest.importorskip("fastwarc")
     names, bad = read(tmp_path / "x.warc", BROKEN_LENGTHS["+400 bytes"] * 2 + good_record(7))
     assert names == ["7"]
     assert [line.partition(": ")[0] for line in bad] == [HOST.decode()] * 2
 
 
 def test_damaged_gzip_costs_the_rest_of_its_archive_which_is_told(tmp_path: Path) -> None:
-    pytest.importorskip("fastwarc")
     good = [gzip.compress(good_record(number)) for number in (1, 5, 9)]
     names, [bad] = read(tmp_path / "x.warc.gz", good[0] + broken_bytes(good[1]) + good[2])
     assert names in (["1"], ["1", "5"])  # a page may be read whole before its sum is found wrong
@@ -291,7 +286,6 @@ def test_damaged_gzip_costs_the_rest_of_its_archive_which_is_told(tmp_path: Path
 def test_records_that_claim_the_whole_file_are_not_read_again_and_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip("fastwarc")
     monkeypatch.setattr(records, "_BYTES_READ_AGAIN", 1 << 22)
     given = 0
 
@@ -314,7 +308,6 @@ def test_records_that_claim_the_whole_file_are_not_read_again_and_again(
     "date", [b"", b"9999-99-99T99:99:99Z", b"\xff", b"9999-12-31T23:59:59-23:00"]
 )
 def test_a_record_of_an_impossible_date_is_kept(tmp_path: Path, date: bytes) -> None:
-    pytest.importorskip("fastwarc")
     assert read(tmp_path / "x.warc", warc_record(HOST, PAGE, date=date)) == (["5"], [])
 
 
@@ -388,7 +381,6 @@ def test_an_archive_gives_no_more_than_in_proportion_to_its_size(
 ) -> None:
     monkeypatch.setattr(archives, "UNPACKED_BYTES_ALLOWED", 10 * len(PAGE))
     monkeypatch.setattr(archives, "MAX_UNPACKED_RATIO", 1)
-    pytest.importorskip("fastwarc")
     records = b"".join(warc_record(b"https://example.com/%d" % at, PAGE) for at in range(50))
     names, [bad] = read(tmp_path / "x.warc.gz", gzip.compress(records))
     assert len(names) == 10

@@ -14,7 +14,6 @@ from tests.support.pages import article, edited, html, linked
 from tests.support.serving import holding, serving
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from tests.plugin.projects.user_project import Projects, UserProject
@@ -37,10 +36,7 @@ def site_pages() -> dict[str, str]:
     return {**linked(pages), **others}
 
 
-@pytest.fixture(scope="module")
-def site() -> Iterator[str]:
-    with serving(site_pages()) as server:
-        yield server.url
+PAGES = site_pages()
 
 
 def test_files_of_duplicates_are_not_downloaded_where_the_pipeline_of_files_comes_later(
@@ -56,7 +52,7 @@ def test_every_item_of_a_job_that_was_stopped_and_resumed_comes_out_exactly_once
     project: Projects,
 ) -> None:
     articles = project("plain")
-    with holding(site_pages(), lambda path: path == "/article/2") as (server, held):
+    with holding(PAGES, lambda path: path == "/article/2") as (server, held):
         job = ("-s", "JOBDIR=job", "-o", "items.jsonl")
         crawl = ("crawl", "articles", "-a", f"site={server.url}", *job)
         # One page after the other, each when the item of the one before has come out.
@@ -122,8 +118,8 @@ def test_the_jobs_of_scrapyd_share_a_store_with_an_absolute_path(
     command = ("-m", "scrapyd.runner", "crawl", "articles", "-a", f"site={site}", "-O", "items.jl")
     absolute = ("-s", f"DEDUP_STORE_URL=sqlite:///{store.as_posix()}")
     first, second = (
-        articles.python(*command, *absolute, folder=server, SCRAPY_PROJECT="plain").stderr
-        for _ in range(2)
+        articles.python(*command, *absolute, *more, folder=server, SCRAPY_PROJECT="plain").stderr
+        for more in ((), ("-s", "DEDUP_WORKERS=0"))
     )
     assert stats(first)["item_scraped_count"] == str(len(HEADLINES))
     assert stats(first)["dedup/near"] == "2"

@@ -10,10 +10,8 @@ import pytest
 
 from tests.support.crawls import Crawl, Project
 from tests.support.pages import article, html
-from tests.support.serving import serving
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 SPIDER = '''
@@ -81,16 +79,12 @@ def page(name: str, title: str, text: str = TEXT) -> str:
     return html(text, "").replace("<title>", f"<title>{title}").replace("<h1>", f"<h1>{name}")
 
 
-@pytest.fixture(scope="module")
-def site() -> Iterator[str]:
-    pages = {f"/one/{n}": page(name, "Our shop") for n, name in enumerate(NAMES)}
-    for number, shape in enumerate(SHAPES, 2):
-        for kind, title in (("one", "Our shop"), ("no", "")):
-            for n, name in enumerate(NAMES):
-                pages[f"/{kind}/{shape}/{n}"] = page(name, title, article(number, 60))
-    pages["/mirror"] = pages["/one/0"]
-    with serving(pages) as server:
-        yield server.url
+PAGES = {f"/one/{n}": page(name, "Our shop") for n, name in enumerate(NAMES)}
+PAGES["/mirror"] = PAGES["/one/0"]
+for number, shape in enumerate(SHAPES, 2):
+    for kind, title in (("one", "Our shop"), ("no", "")):
+        for n, name in enumerate(NAMES):
+            PAGES[f"/{kind}/{shape}/{n}"] = page(name, title, article(number, 60))
 
 
 @pytest.fixture
@@ -100,10 +94,7 @@ def project(tmp_path: Path) -> Project:
 
 def crawl(project: Project, urls: list[str], shape: str, *options: str) -> Crawl:
     arguments = ("-a", f"urls={','.join(urls)}", "-a", f"shape={shape}", *ONE_BY_ONE, *options)
-    done = project.crawl(*arguments)
-    assert done.status == 0, done.log
-    assert "Traceback" not in done.log
-    return done
+    return project.crawl(*arguments)
 
 
 @pytest.mark.parametrize("kind", ["one", "no"])

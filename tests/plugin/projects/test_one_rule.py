@@ -23,10 +23,40 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-SPIDER = '''
-import json
+    from tests.support.serving import Server
 
+SPIDER = '''
+import datetime
+import hashlib
+import json
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import attrs
 import scrapy
+
+
+class Offer(scrapy.Item):
+    url = scrapy.Field()
+    title = scrapy.Field()
+    seller = scrapy.Field()
+    price = scrapy.Field()
+
+
+@dataclass
+class Event:
+    url: str
+    title: str
+    begins: datetime.date
+    scraped: float = field(default_factory=time.time)
+
+
+@attrs.define
+class Variant:
+    url: str
+    title: str
+    details: dict[str, Any]
 
 
 class Hours:
@@ -44,7 +74,7 @@ class WriteHours:
 
 
 class Spider(scrapy.Spider):
-    """Yields an item of each page: its URL and title, the data in it, and what its kind has."""
+    """Yields an item of each page, of the class and with the data of its kind."""
 
     name = "spider"
 
@@ -54,12 +84,30 @@ class Spider(scrapy.Spider):
 
     def parse(self, response):
         kind = response.url.split("/")[3]
-        item = {"url": response.url, "title": response.css("title::text").get()}
-        item |= json.loads(response.css("data::attr(value)").get() or "{}")
+        common = {"url": response.url, "title": response.css("title::text").get()}
+        data = json.loads(response.css("data::attr(value)").get() or "{}")
+        item = common | data
         if kind in ("stories", "shops"):
             item["body"] = response.css("article p::text").getall()
         if kind == "hours":
             item["hours"] = Hours(response.css("i::text").get())
+        if kind == "offers":
+            item = Offer(**item)
+        if kind == "events":
+            item = Event(**common, begins=datetime.date.fromisoformat(data["begins"]))
+        if kind == "variants":
+            item = Variant(**common, details=data)
+        if kind == "full":
+            now = datetime.datetime.now(datetime.timezone.utc)
+            item |= {
+                "link": response.url,
+                "id": hashlib.sha1(response.url.encode()).hexdigest(),
+                "scraped": now.isoformat(),
+                "crawled": int(time.time()),
+                "when": now.strftime("%Y-%m-%d %H:%M:%S"),
+                "meta": {"source": response.url, "at": now},
+                "empty": "",
+            }
         yield item
 '''
 
@@ -84,10 +132,7 @@ def stack() -> Iterator[ExitStack]:
 
 
 def crawl(project: Project, urls: Sequence[str], *settings: str) -> Crawl:
-    done = project.crawl("-a", f"urls={' '.join(urls)}", "-s", "CONCURRENT_REQUESTS=1", *settings)
-    assert done.status == 0, done.log
-    assert "Traceback" not in done.log
-    return done
+    return project.crawl("-a", f"urls={' '.join(urls)}", "-s", "CONCURRENT_REQUESTS=1", *settings)
 
 
 def sites(stack: ExitStack, *pages_of: Mapping[str, str]) -> list[str]:
@@ -377,3 +422,163 @@ def test_the_whole_article_is_kept_after_its_beginning_where_that_is_asked_for(
     copy = stack.enter_context(serving({"/items/story": pages_of[2]["/items/story"]}, SITES[5]))
     later = crawl(project, [f"{copy.url}/items/story"], *asked)
     assert later.items == [], "the whole one is the original of those that come later"
+
+
+# Items with data of their own, of all shapes
+
+
+BRANCH = article(1)
+NUMBER = 8
+
+
+def shown(data: dict[str, Any], text: str = BRANCH, title: str = "Our branch") -> str:
+    """Return a page that shows data, of which its text has the first value."""
+    first = json.dumps(next(iter(data.values()), ""))
+    whole = html(f"{text} {first}", title)
+    value = json.dumps(data).replace('"', "&quot;")
+    return whole.replace("</article>", f'<data value="{value}"></data></article>')
+
+
+SHAPES: dict[str, list[dict[str, Any]]] = {
+    "branches": [{"address": f"{n} High Street"} for n in range(NUMBER)],
+    "events": [{"begins": f"2027-05-{n + 1:02}"} for n in range(NUMBER)],
+    "variants": [{"sku": f"A-{n}", "colour": "red", "price": 9.5} for n in range(NUMBER)],
+    "offers": [{"seller": "one", "price": 10 + n} for n in range(NUMBER)],
+    "pictures": [{"images": [{"url": f"/{n}.jpg", "path": "p"}]} for n in range(NUMBER)],
+    "nested": [{"offers": [{"price": 5, "sizes": ["S", str(n)]}]} for n in range(NUMBER)],
+    "more": [{"a": 1, "b": 2, "c": [{"d": False}]}, {"a": 1, "b": 2}, {"a": 1}],
+    "less": [{"x": 1}, {"x": 1, "y": 2}],
+}
+# Each is a copy of the page behind it: another URL, an edited text, an empty field.
+TEN = {f"field{n}": f"value {n}" for n in range(10)}
+DOWNLOADED = {"url": "/a.jpg", "path": "full/a.jpg", "checksum": "1"}
+COPIES: dict[str, list[str]] = {
+    "full": [shown(TEN), shown(TEN), shown(TEN, edited(BRANCH))],
+    "files": [
+        shown({"a": 1, "files": [{**DOWNLOADED, "status": status}]})
+        for status in ("downloaded", "uptodate")
+    ],
+    "empty": [shown({"a": 1}), shown({"a": 1, "b": None}), shown({"a": 1, "b": ""})],
+    "order": [shown({"a": {"b": 1, "c": "x"}}), shown({"a": {"c": "x", "b": 1}})],
+}
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[Server]:
+    answers: dict[str, str] = {}
+    for kind, items in SHAPES.items():
+        for n, data in enumerate(items):
+            answers |= {f"/{kind}/{n}?session={n}{end}": shown(data) for end in ("", "abc")}
+    for kind, copies in COPIES.items():
+        answers |= {f"/{kind}/1?session={n}": copy for n, copy in enumerate(copies)}
+    with serving(answers) as server:
+        yield server
+
+
+def urls_of(server: Server, *kinds: str) -> list[str]:
+    return [server.url + path for path in server.answers if path.split("/")[1] in kinds]
+
+
+def by_kind(done: Crawl) -> Counter[str]:
+    return Counter(item["url"].split("/")[3] for item in done.items)
+
+
+def test_items_with_data_of_their_own_come_out_and_their_copies_do_not(
+    project: Project, site: Server
+) -> None:
+    done = crawl(project, urls_of(site, *SHAPES))
+    assert by_kind(done) == {kind: len(items) for kind, items in SHAPES.items()}
+    number = sum(map(len, SHAPES.values()))  # of all but the first, the texts are nearly the same
+    assert done.stat("dedup/other_fields") == str(number - 1)
+    assert done.stat("dedup/dropped") == str(number)
+    assert f"Dedup: {number - 1} items kept because the fields differ: " in done.log
+    assert " says nothing: DEDUP_IGNORE_FIELDS = [" in done.log
+    again = crawl(project, urls_of(site, *SHAPES))
+    assert by_kind(again) == by_kind(done)
+    tagged = crawl(project, urls_of(site, "branches"), "-s", "DEDUP_ACTION=tag")
+    kept = [item["dedup"] for item in tagged.items if item["dedup"]["reason"] == "other_fields"]
+    assert len(kept) == NUMBER - 1
+    assert all("address" in result["fields"] for result in kept)
+
+
+def test_true_copies_go_whatever_says_nothing(project: Project, site: Server) -> None:
+    done = crawl(project, urls_of(site, *COPIES))
+    assert by_kind(done) == dict.fromkeys(COPIES, 1)
+
+
+def test_named_fields_count_alone_and_none_leave_it_to_the_text_from_the_next_crawl_on(
+    project: Project, site: Server
+) -> None:
+    numbers = [
+        len(crawl(project, urls_of(site, "offers"), "-s", f"DEDUP_FIELDS={value}").items)
+        for value in ("auto", "seller", "", "price,seller")
+    ]
+    assert numbers == [NUMBER, 1, 1, NUMBER]
+
+
+def test_named_fields_must_be_equal_on_other_sites_too(project: Project) -> None:
+    one = {"/a/1": shown({"isbn": "1", "author": "A. Uthor"})}
+    two = {"/a/1": shown({"isbn": "2", "author": "Author, A."})}
+    with serving(one) as first, serving(two) as second:
+        # The same server under another name is another site.
+        urls = [f"{first.url}/a/1", f"{second.url}/a/1".replace("127.0.0.1", "localhost")]
+
+        def number(store: str, *settings: str) -> int:
+            own = ("-s", f"DEDUP_STORE_URL=sqlite:///{store}.db")
+            return len(crawl(project, urls, *own, *settings).items)
+
+        assert number("auto") == 2
+        assert number("text", "-s", "DEDUP_FIELDS=") == 1
+        assert number("publisher", "-s", "DEDUP_FIELDS=publisher") == 1
+        assert number("isbn", "-s", "DEDUP_FIELDS=isbn") == 2
+
+
+TALES = {n: shown({"tale": n}, article(10 + n), f"Tale {n}") for n in range(10)}
+
+
+def numbers(done: Crawl) -> list[int]:
+    return sorted(item["tale"] for item in done.items)
+
+
+@pytest.mark.parametrize("linked", [False, True], ids=["no longer linked", "404"])
+def test_every_tale_comes_out_once_when_its_original_is_gone(
+    project: Project, linked: bool
+) -> None:
+    copies = {f"/copies/{n}": tale for n, tale in TALES.items()}
+    answers = {f"/tales/{n}": tale for n, tale in TALES.items()} | copies
+    every = [*TALES]
+    with serving(answers) as server:
+        urls = urls_of(server, "tales", "copies")
+        assert numbers(crawl(project, urls)) == every
+        server.answers = copies
+        later = urls if linked else urls_of(server, "copies")
+        days = [crawl(project, later) for _ in range(2)]
+        came = [numbers(day) for day in days]
+        assert came[1] == every
+        if linked:
+            assert came[0] == every, "a page that answers 404 is gone at once"
+        gone = days[0 if linked else 1]
+        assert gone.stat("dedup/original_missing") == "10"
+        assert "10 known duplicates kept because the original was not seen" in gone.log
+        server.answers = answers
+        assert numbers(crawl(project, urls)) == every, "the originals are back"
+
+
+def test_a_new_copy_of_what_an_earlier_crawl_brought_is_dropped(project: Project) -> None:
+    with serving({f"/tales/{n}": tale for n, tale in TALES.items()}) as server:
+        assert len(crawl(project, urls_of(server, "tales")).items) == 10
+        for day in range(2):  # crawls that ask for nothing that is known
+            server.answers = {f"/new/{day}/{n}": TALES[n] for n in range(4)}
+            assert crawl(project, urls_of(server, "new")).items == []
+
+
+def test_the_end_of_a_crawl_warns_where_most_items_were_dropped(
+    project: Project, site: Server
+) -> None:
+    kinds = ("branches", "events", "variants")
+    ignoring = ("-s", "DEDUP_FIELDS=", "-s", "DEDUP_OWN_TEXT=ignore")
+    done = crawl(project, urls_of(site, *kinds), *ignoring)
+    warning = done.log.partition("WARNING: Dedup dropped ")[2]
+    assert warning.startswith("47 items of 127.0.0.1 as duplicates of one page, ")
+    assert 'DEDUP_ACTION = "tag"' in warning
+    assert warning.count("; fields that differ: ") == 3

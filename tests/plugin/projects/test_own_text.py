@@ -30,13 +30,10 @@ def crawl(folder: Path, pages: Mapping[str, str], *settings: str) -> Crawl:
     options = [part for setting in settings for part in ("-s", setting)]
     with serving(pages) as server:
         paths = ",".join(pages)
-        done = Project(folder).crawl(
+        return Project(folder).crawl(
             *("-a", f"site={server.url}", "-a", f"paths={paths}"),
             *("-s", "CONCURRENT_REQUESTS=1", *options),
         )
-    assert done.status == 0, done.log
-    assert "Traceback" not in done.log
-    return done
 
 
 def line_of(done: Crawl, words: str) -> str:

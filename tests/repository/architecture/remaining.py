@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import scrapy
 from scrapy.cmdline import execute
+from scrapy.core.engine import ExecutionEngine
 from scrapy.crawler import AsyncCrawlerProcess
 from scrapy.settings import Settings
 
@@ -50,6 +51,7 @@ def modules() -> list[str]:
 
 def crawl(url: str) -> dict[str, Any]:
     """Crawl two pages, and return the numbers of verdicts."""
+    ExecutionEngine._SLOT_HEARTBEAT_INTERVAL = 0.1  # seconds after which it is seen to have ended
     process = AsyncCrawlerProcess(
         {
             "ADDONS": {"shingling.Addon": 500},

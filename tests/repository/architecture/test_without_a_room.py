@@ -11,7 +11,7 @@ import pytest
 from shingling.rooms import hooks
 from tests.repository.architecture.test_rooms import CORE, ROOMS
 from tests.support.installed import ROOT
-from tests.support.processes import run_fork
+from tests.support.processes import ANEW, run_fork
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,15 +42,7 @@ TESTS = {
 }
 """Some quick tests of rooms, which go on without the others."""
 
-# A fork has imported all that the package needs, and the package itself, which is imported again
-# from the copy.
-REMAINING = """
-import sys
-
-for name in [*sys.modules]:
-    if name.partition(".")[0] in ("shingling", "tests"):
-        del sys.modules[name]
-
+REMAINING = f"""{ANEW}
 from tests.repository.architecture.remaining import main
 
 main(*sys.argv[1:])
@@ -66,7 +58,7 @@ def standing_without(room: str) -> set[str]:
 def copied(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
     """A copy of the tree from which a room, and what stands on it, was deleted."""
     shutil.copytree(ROOT / "migrations", tmp_path / "migrations")
-    ignored = shutil.ignore_patterns("__pycache__", "migrations")  # a checkout may link them there
+    ignored = shutil.ignore_patterns("migrations")  # a checkout may link them there
     for name in ("shingling", "tests"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=ignored)
     shutil.copy(ROOT / "pyproject.toml", tmp_path)

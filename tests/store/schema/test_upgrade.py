@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -19,11 +17,13 @@ from shingling.store.schema.migrate import HEAD
 from tests.support.installed import ROOT
 from tests.support.invariants import verify
 from tests.support.pages import article
+from tests.support.processes import ANEW, run_fork
 from tests.support.stores import all_rows, execute, rows_of, sqlite_only, url_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+    from subprocess import CompletedProcess
 
     from shingling.arrays import Integers
 
@@ -54,15 +54,18 @@ def upgrade():
     op.create_table("notes", sa.Column("id", sa.Integer, primary_key=True))
 """
 CHECK = """
-import sys
 from shingling import Page, Store
 
 with Store.open(sys.argv[1]) as store:
     [verdict] = store.check([Page("copy", sys.argv[2])])
     print(store.status().revision, verdict.status, verdict.original)
 """
+SCRAPY = """
+from scrapy.cmdline import execute
+
+execute()
+"""
 READ = """
-import sys
 from shingling.store.session import Session
 
 Session.open(sys.argv[1], read_only=True)
@@ -125,9 +128,9 @@ def without_added(rows: dict[str, list[str]]) -> dict[str, list[str]]:
 
 @pytest.fixture
 def release(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Any]:
-    """Run Python as in the next release, which has these revisions more."""
+    """Run a program as in the next release, which has these revisions more."""
 
-    def run(revisions: list[str], *arguments: str) -> subprocess.CompletedProcess[str]:
+    def run(revisions: list[str], code: str, *arguments: str) -> CompletedProcess[str]:
         folder = tmp_path_factory.mktemp("release")
         (folder / "shingling").mkdir()
         for path in (ROOT / "shingling").iterdir():
@@ -136,21 +139,15 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Any]:
         shutil.copytree(ROOT / "migrations", folder / "migrations")
         for name, revision in zip((NEXT, AFTER_NEXT), revisions, strict=False):
             (folder / "migrations" / "versions" / f"{name}_next.py").write_text(revision)
-        return subprocess.run(
-            [sys.executable, *arguments],
-            cwd=folder,
-            env={**os.environ, "PYTHONPATH": str(folder)},
-            capture_output=True,
-            text=True,
-        )
+        return run_fork(folder, "-c", ANEW + code, *arguments)
 
     return run
 
 
 def test_a_store_is_carried_over_by_the_command_upgrade(filled: Path, release: Any) -> None:
     before = all_rows(filled)
-    command = ("-m", "scrapy", "dedup", "upgrade", "--store", url_of(filled))
-    done = release([ADDED, ADDED_LATER], *command)
+    command = ("dedup", "upgrade", "--store", url_of(filled))
+    done = release([ADDED, ADDED_LATER], SCRAPY, *command)
     shown = f"the store is up to date (revision {AFTER_NEXT})\n"
     assert (done.returncode, done.stdout) == (0, shown)
     query = "SELECT url, note, length FROM pages ORDER BY id LIMIT 2"
@@ -166,7 +163,7 @@ def test_a_store_is_carried_over_by_the_command_upgrade(filled: Path, release: A
 @sqlite_only
 def test_a_store_of_an_earlier_release_is_not_opened_read_only(filled: Path, release: Any) -> None:
     before = all_rows(filled)
-    done = release([ADDED], "-c", READ, url_of(filled))
+    done = release([ADDED], READ, url_of(filled))
     assert "it is of an earlier release, and cannot be brought up to date" in done.stderr
     assert all_rows(filled) == before
 
@@ -181,17 +178,16 @@ def test_an_upgrade_that_is_killed_leaves_the_store_as_it_was_and_can_be_repeate
         ("raise ValueError('this one fails')", 1, "this one fails"),
     ):
         failing = f"{ADDED_LATER}    {ended}\n"
-        done = release([ADDED, failing], "-c", CHECK, url_of(in_scopes), article(1))
+        done = release([ADDED, failing], CHECK, url_of(in_scopes), article(1))
         assert done.returncode == status
         assert said in done.stderr
         assert all_rows(in_scopes) == before
     with Store.open(url_of(in_scopes)) as store:
         assert store.status().revision == HEAD
-    done = release([ADDED, ADDED_LATER], "-c", CHECK, url_of(in_scopes), article(1))
+    done = release([ADDED, ADDED_LATER], CHECK, url_of(in_scopes), article(1))
     assert (done.stdout, done.stderr) == (f"{AFTER_NEXT} exact 1\n", "")
-    checked = release(
-        [ADDED, ADDED_LATER], "-m", "scrapy", "dedup", "check", "--store", url_of(in_scopes)
-    )
+    command = ("dedup", "check", "--store", url_of(in_scopes))
+    checked = release([ADDED, ADDED_LATER], SCRAPY, *command)
     assert checked.returncode == 0, checked
 
 
