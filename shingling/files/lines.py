@@ -33,11 +33,18 @@ AFTER_OBJECT = b" \t\r\n,"
 """What a line may have behind its object."""
 
 GZIP, ZSTANDARD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+PACKED_SUFFIXES = (".gz", ".zst")
 """What packed bytes begin with."""
 
 _PEEKED_BYTES = 1 << 10
 _READ_AT_ONCE = 1 << 20  # characters of arrays
 _SKIPPED_AT_ONCE = 1 << 20  # bytes of a line that is too long
+
+
+def name_without_packing(name: str) -> str:
+    """Name of a file in lower case, without the ending that says how it is packed."""
+    name = name.lower()
+    return name.removesuffix(next(filter(name.endswith, PACKED_SUFFIXES), ""))
 
 
 @contextmanager

@@ -8,7 +8,7 @@ import re
 from collections import Counter, deque
 from typing import IO, TYPE_CHECKING
 
-from shingling.files.lines import Line
+from shingling.files.lines import Line, name_without_packing
 from shingling.rules import MAX_LINE_BYTES
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _SKIPPED_AT_ONCE = 1 << 20  # characters of a line that is too long
 
 def is_csv(name: str) -> bool:
     """Whether a file is a table of text by its name."""
-    return name.lower().removesuffix(".gz").removesuffix(".zst").endswith(CSV_SUFFIXES)
+    return name_without_packing(name).endswith(CSV_SUFFIXES)
 
 
 def csv_lines(

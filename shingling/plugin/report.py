@@ -44,8 +44,8 @@ class EndLine(NamedTuple):
     """A line of the log's end.
 
     Args:
-        when: name of what is counted.
-        sentence: what has happened.
+        when: name under which `Report` counts it.
+        sentence: what has happened, with the names that `Report._filled` fills in.
         setting: what can be done about it, with a setting and its value. It is left out if it is
             about a field, and no setting may name the fields that were counted.
         least: number from which on the line is logged.

@@ -33,7 +33,7 @@ def rows(tmp_path: Path) -> Path:
 
 def test_a_collection_is_deduplicated_and_a_crawl_could_go_on(tmp_path: Path, rows: Path) -> None:
     store = f"sqlite:///{tmp_path / 'dedup.db'}"
-    arguments = ("bulk", rows.name, "--out", "out", "--store", store)
+    arguments = ("bulk", rows.name, "--out", "out", "--store", store, "--every", "3600")
     done = run_scrapy(tmp_path, "dedup", *arguments, "--into-store", "--workers", "1")
     assert done.returncode == 0, done.stderr
     lines = [" ".join(line.split()) for line in done.stdout.splitlines()]

@@ -69,7 +69,8 @@ def test_wrong_lines_are_named_and_stop_nothing(dedup: Any, target: str) -> None
         jsonl([{"url": [], "text": TEXT}]),
         jsonl(ITEMS[:2]),
     ]
-    done = dedup("import", "--store", target, "--time-field", "when", stdin=b"".join(lines))
+    given = ("--store", target, "--time-field", "when", "--every", "3600")
+    done = dedup("import", *given, stdin=b"".join(lines))
     assert done.code == 0
     assert done.out == (
         "2 pages: 1 new (50.0%), 1 near (50.0%)\n9 rows read: 7 bad, 1 kept, 1 removed\n"
@@ -107,7 +108,7 @@ def test_items_without_a_url_are_known_by_their_ids(dedup: Any, target: str) -> 
         {"url": "https://a.example/1", "_id": 3, "text": article(6)},
         {"key": [1], "text": article(7)},
     ]
-    done = dedup("import", "--store", target, stdin=jsonl(rows))
+    done = dedup("import", "--store", target, "--every", "3600", stdin=jsonl(rows))
     assert done.err == "line 5: no url or id or _id\n"
     again = dedup("import", "--store", target, "--json", stdin=jsonl(rows[:4]))
     shown = json.loads(again.out)
@@ -176,9 +177,8 @@ def test_the_items_of_a_feed_are_read_as_a_crawl_reads_them(dedup: Any, target: 
     assert (done.json()["new"], done.json()["bad"]) == (2, 0)
     with Store.open(target) as store:
         assert [page.title for page in store.pages()] == ["One", "Two"]
-    done = dedup(
-        "import", "--store", target, stdin=jsonl([{"url": "https://a.example/3"}]), **fields
-    )
+    wrong = jsonl([{"url": "https://a.example/3"}])
+    done = dedup("import", "--store", target, "--every", "3600", stdin=wrong, **fields)
     assert done.err == "line 1: neither text nor story nor html; the fields are: url\n"
 
 

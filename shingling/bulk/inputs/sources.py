@@ -26,6 +26,7 @@ from shingling.files.archives import (
 from shingling.files.lines import (
     is_spread,
     json_items,
+    name_without_packing,
     reading_errors,
     too_long,
     unpacked,
@@ -173,10 +174,7 @@ def _source(name: str, options: Options) -> Source:
 def _format_of(path: Path) -> str:
     if path.is_dir():
         return "folder"
-    name = path.name.lower()
-    for suffix in (".gz", ".zst"):
-        name = name.removesuffix(suffix)
-    suffix = Path(name).suffix
+    suffix = Path(name_without_packing(path.name)).suffix
     if suffix not in _SUFFIXES:
         raise BulkError(
             f"{path}: the name tells no format; name one by --format: jsonl, csv,"

@@ -275,7 +275,11 @@ _ALWAYS_TRIED = (HTTPS, WWW, LOWER, FOLD, SLUG, SLASH, SORT)
 
 
 def changes_of(parts: Parts, also: Iterable[UrlChange] = ()) -> dict[UrlChange, Parts]:
-    """Try the changes on a URL that one URL alone shows, and some others: what each makes of it."""
+    """Try the changes on a URL that one URL alone shows, and some others: what each makes of it.
+
+    Pages that differ are found by these forms of their URLs. A kind that is missing here is only
+    ever agreed with, and its rules lose pages.
+    """
     query = [parameter.partition("=") for parameter in parts.query]
     last = parts.segments[-1] if parts.segments else ""
     found = (

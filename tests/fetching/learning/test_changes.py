@@ -15,6 +15,7 @@ from shingling.fetching.learning.changes import (
     differences,
     fold,
     read_change,
+    words_of,
 )
 from shingling.fetching.learning.evidence import (
     MAX_NODES,
@@ -60,40 +61,56 @@ def test_any_text_is_split_or_refused(text: str) -> None:
         assert parts is None or split(_url(parts)) == parts
 
 
-@pytest.mark.parametrize(
-    ("a", "b", "changes"),
-    [
-        ("http://h/a?x=1&y=2", "http://h/a?x=1&y=3", ["drop-parameter y"]),
-        ("http://h/a?x=1&y=2", "http://h/a?y=2", ["drop-parameter x"]),
-        ("http://h/a?x=1&y=2", "http://h/a?y=3&x=2", ["drop-parameter x", "drop-parameter y"]),
-        ("http://h/a?x=1&y=2", "http://h/a?y=2&x=1", ["sort-parameters"]),
-        ("http://h/a", "https://h/a", ["use-https"]),
-        ("http://www.h/a", "http://h/a", ["drop-www"]),
-        ("http://m.h.org/a", "http://h.org/a", ["drop-host m"]),
-        ("http://www2.h.org/a", "http://www.h.org/a", ["drop-www", "drop-host www2"]),
-        ("http://h/t/5/post-52", "http://h/t/5", ["drop-last-segment post-#", "drop-slash"]),
-        ("http://h/t/5/post-52", "http://h/t/5/post-7", ["drop-last-segment post-#"]),
-        ("http://h/q/5/a-title-of-3-words", "http://h/q/5", ["drop-slug"]),
-        ("http://h/q/5/a-title", "http://h/q/5/another-title/", ["drop-slug"]),
-        ("http://h/a/", "http://h/a", ["drop-slash"]),
-        ("http://h/A/b", "http://h/a/B", ["lower-case"]),
-        ("http://h/a/index.html", "http://h/a/", ["drop-last-segment index.html"]),
-        ("http://h/a/print", "http://h/a", ["drop-last-segment print", "drop-slash"]),
-        ("http://h/amp/a/b", "http://h/a/b", ["drop-segment amp"]),
-        ("http://h/lists/5/books/x", "http://h/books/x", ["drop-segment-pair lists"]),
-        ("http://h/a/x.html", "http://h/a/x", ["drop-extension html"]),
-        ("http://h/a/x.html", "http://h/a/x/", ["drop-extension html", "drop-slash"]),
-        ("http://h/b/x", "http://h/a/x", ["exchange-segment b a"]),
-        ("http://h/a;sid=1", "http://h/a;sid=2", ["drop-path-parameter sid"]),
-        ("http://h/a;sid=1?b=1", "http://h/a?b=2", ["drop-parameter b", "drop-path-parameter sid"]),
-        ("http://h/a/b/a/b/c", "http://h/a/b/c", ["fold-segments"]),
-        ("http://h/a#x", "http://h:80/a#y", []),
-    ],
-)
+BETWEEN = [
+    ("http://h/a?x=1&y=2", "http://h/a?x=1&y=3", ["drop-parameter y"]),
+    ("http://h/a?x=1&y=2", "http://h/a?y=2", ["drop-parameter x"]),
+    ("http://h/a?x=1&y=2", "http://h/a?y=3&x=2", ["drop-parameter x", "drop-parameter y"]),
+    ("http://h/a?x=1&y=2", "http://h/a?y=2&x=1", ["sort-parameters"]),
+    ("http://h/a", "https://h/a", ["use-https"]),
+    ("http://www.h/a", "http://h/a", ["drop-www"]),
+    ("http://m.h.org/a", "http://h.org/a", ["drop-host m"]),
+    ("http://www2.h.org/a", "http://www.h.org/a", ["drop-www", "drop-host www2"]),
+    ("http://h/t/5/post-52", "http://h/t/5", ["drop-last-segment post-#", "drop-slash"]),
+    ("http://h/t/5/post-52", "http://h/t/5/post-7", ["drop-last-segment post-#"]),
+    ("http://h/q/5/a-title-of-3-words", "http://h/q/5", ["drop-slug"]),
+    ("http://h/q/5/a-title", "http://h/q/5/another-title/", ["drop-slug"]),
+    ("http://h/a/", "http://h/a", ["drop-slash"]),
+    ("http://h/A/b", "http://h/a/B", ["lower-case"]),
+    ("http://h/a/index.html", "http://h/a/", ["drop-last-segment index.html"]),
+    ("http://h/a/print", "http://h/a", ["drop-last-segment print", "drop-slash"]),
+    ("http://h/amp/a/b", "http://h/a/b", ["drop-segment amp"]),
+    ("http://h/lists/5/books/x", "http://h/books/x", ["drop-segment-pair lists"]),
+    ("http://h/a/x.html", "http://h/a/x", ["drop-extension html"]),
+    ("http://h/a/x.html", "http://h/a/x/", ["drop-extension html", "drop-slash"]),
+    ("http://h/b/x", "http://h/a/x", ["exchange-segment b a"]),
+    ("http://h/a;sid=1", "http://h/a;sid=2", ["drop-path-parameter sid"]),
+    ("http://h/a;sid=1?b=1", "http://h/a?b=2", ["drop-parameter b", "drop-path-parameter sid"]),
+    ("http://h/a/b/a/b/c", "http://h/a/b/c", ["fold-segments"]),
+    ("http://h/a#x", "http://h:80/a#y", []),
+]
+"""Two URLs, and the changes between them."""
+
+
+@pytest.mark.parametrize(("a", "b", "changes"), BETWEEN)
 def test_the_changes_between_two_urls_are_found(a: str, b: str, changes: list[str]) -> None:
     for first, second in ((a, b), (b, a)):
         found = differences(_split(first), _split(second))
         assert [change.text for change in found] == changes
+
+
+def test_each_change_is_tried_on_one_url_so_that_pages_that_differ_are_found() -> None:
+    kinds = {"one-page", "drop-value"}  # of one URL, or of values that two URLs have
+    for a, b, texts in BETWEEN:
+        if len(texts) != 1:
+            continue
+        change = read_change(texts[0])
+        assert change is not None
+        also = [change] if change.kind in ("exchange-segment", "drop-segment") else []
+        urls = [_split(a), _split(b)]
+        assert any(change in changes_of(url, also) for url in urls), change
+        assert any(change.what in words_of(url) for url in urls), change
+        kinds.add(change.kind)
+    assert kinds == KINDS.keys()
 
 
 @pytest.mark.parametrize(
