@@ -322,7 +322,7 @@ def test_files_come_in_the_order_in_which_they_are_named(
         assert problem._replace(file=f"file:{problem.file}") in found.problems
     found.problems, expected.problems, found.seconds = [], [], expected.seconds
     assert found == expected
-    assert found.bad
+    assert found.without_text
     assert found.exact
 
 
