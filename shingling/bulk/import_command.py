@@ -75,8 +75,9 @@ def _import_store(options: CommandOptions, tasks: Iterable[Task]) -> int:
         progress_bar("pages", seconds_between_lines=options.every, announced=False) as show,
     ):
         seen = watched(records, "import", header.pages, show)
-        as_run = "import", settings.for_run()
-        imported = take_export(session, settings.rules, header, seen, as_run)
+        imported = take_export(
+            session, settings.rules, header, seen, ("import", settings.for_run())
+        )
     if imported.restored is not None:
         return _print_restored(options, imported.restored)
     status = _print_counts(options, imported)
@@ -196,4 +197,3 @@ IMPORT = Subcommand(
     ),
     run=_import,
 )
-"""The command."""
