@@ -84,7 +84,7 @@ def main() -> int:
     )
     console.print(
         f"\nThe store is {FOLDER / 'dedup.db'}. Ask it:"
-        f"\n  scrapy dedup status --store {FOLDER / 'dedup.db'}",
+        f"\n  .venv/bin/scrapy dedup status --store {FOLDER / 'dedup.db'}",
         markup=False,
         highlight=False,
         soft_wrap=True,

@@ -96,11 +96,8 @@ def options_of(options: CommandOptions) -> Options:
     }
     chosen = {name: value for name, value in given.items() if value is not None}
     rules = replace(options.settings.rules, **chosen)
-    for name, is_used in (
-        ("threshold", METHODS[rules.method].threshold),
-        ("distance", METHODS[rules.method].distance),
-    ):
-        if getattr(options, name) is not None and not is_used:
+    for name in ("threshold", "distance"):
+        if getattr(options, name) is not None and not getattr(METHODS[rules.method], name):
             raise UsageError(f"--{name} has no effect with the method {rules.method}")
     return Options(
         rules=rules,

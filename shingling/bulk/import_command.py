@@ -199,4 +199,3 @@ IMPORT = Subcommand(
     ),
     run=_import,
 )
-"""The command."""

@@ -26,6 +26,7 @@ from shingling.bulk.storing import put_into_store
 from shingling.bulk.values import kept_values
 from shingling.console.files import written_whole
 from shingling.errors import BulkError
+from shingling.files.tables import is_csv
 from shingling.text.canonical import WordsLeft
 
 if TYPE_CHECKING:
@@ -124,8 +125,14 @@ def deduplicate(
     if out is None:
         in_lines = replace(options, output="jsonl")
         return kept_values(inputs, in_lines, lambda source, folder: run([source], folder, in_lines))
-    names = [inputs] if isinstance(inputs, str | Path) else inputs
-    return run(sources_of(map(str, names), options), Path(out), options)
+    names = [*map(str, [inputs] if isinstance(inputs, str | Path) else inputs)]
+    if against is not None and str(against) in names:
+        raise BulkError("what is known (against) is an input, too: none of its rows would stay")
+    if options.delimiter and options.format != "csv" and not any(map(is_csv, names)):
+        raise BulkError(
+            "the delimiter is for CSV, and no input is CSV; --format csv says that it is"
+        )
+    return run(sources_of(names, options), Path(out), options)
 
 
 @dataclass(frozen=True)

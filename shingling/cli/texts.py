@@ -25,9 +25,8 @@ if TYPE_CHECKING:
 TEXT_FIELDS = ("text", "content", "body", "article", "html")
 """Fields of a JSON object that hold its text, the first that it has."""
 
-_JSON = {".json"}
 _JSON_LINES = {".jsonl", ".jsonlines", ".ndjson", ".jl"}
-_SUFFIXES = {".txt", ".md", ".html", ".htm", *CSV_SUFFIXES, *_JSON, *_JSON_LINES}
+_SUFFIXES = {".txt", ".md", ".html", ".htm", *CSV_SUFFIXES, ".json", *_JSON_LINES}
 
 
 class FileText(NamedTuple):
@@ -95,7 +94,8 @@ def texts_of_file(
     Raises:
         ShinglingError: a text cannot be read.
     """
-    file, suffix = Path(path), Path(path).suffix.lower()
+    file = Path(path)
+    suffix = file.suffix.lower()
     if file.is_file() and file.stat().st_size > MAX_FILE_BYTES:
         raise ShinglingError(f"{path}: larger than {MAX_FILE_BYTES:,} bytes")
     if suffix in (*_JSON_LINES, *CSV_SUFFIXES):
@@ -110,7 +110,7 @@ def texts_of_file(
                     left_out(error)
         return
     raw = file.read_bytes()
-    if suffix not in _JSON:
+    if suffix != ".json":
         yield FileText(path, _main_text(path, raw))
         return
     yield _text_of_object(path, json_object(raw.removeprefix(BOM)), field)
@@ -157,7 +157,10 @@ def _text_of_object(name: str, values: RowValues, field: str | None) -> FileText
 
 def _main_text(name: str, raw: bytes) -> str:
     if not sniff_html(raw):
-        return decode(raw)
+        text = decode(raw)
+        if "\0" in text:
+            raise ShinglingError(f"{name}: it is neither HTML nor text")
+        return text
     try:
         return extract_page(raw, max_bytes=MAX_FILE_BYTES).text
     except ExtractionError as error:

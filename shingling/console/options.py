@@ -29,6 +29,11 @@ class CommandOptions(Namespace):
     csv = jsonl = False
     limit: Any = None
 
+    @property
+    def data_formats(self) -> int:
+        """How many formats for programs are asked for; more than one is a mistake."""
+        return self.json + self.csv + self.jsonl
+
 
 ONLY_ONE = "only one"
 """Group of options of which one may be given."""

@@ -258,8 +258,8 @@ def print_left_out(number: int, about: str = "", *, error: bool = False) -> None
 def print_more(items: Sequence[object], options: CommandOptions) -> None:
     """Say that there is more than `--limit` shows, if there is."""
     if options.limit is not None and len(items) > options.limit:
-        is_data = options.json or options.csv or options.jsonl
-        print_lines(f"… and more: --limit is {options.limit:,}", error=is_data)
+        more = f"… and more: --limit is {options.limit:,}"
+        print_lines(more, error=options.data_formats > 0)
 
 
 def counted(number: int, noun: str) -> str:

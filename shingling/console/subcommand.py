@@ -103,7 +103,10 @@ class Subcommand:
                 stream.reconfigure(errors=errors)
         try:
             read = DedupSettings.from_settings(settings, crawl=False)
-            return self.run(CommandOptions(**vars(given), settings=read))
+            options = CommandOptions(**vars(given), settings=read)
+            if options.data_formats > 1:
+                raise UsageError("--json, --csv or --jsonl: only one of them")
+            return self.run(options)
         except UsageError as error:
             raise UsageError(message_line(str(error)), print_help=False) from None
         except BrokenPipeError:  # the reader has seen enough

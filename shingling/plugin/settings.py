@@ -143,9 +143,20 @@ class DedupSettings:
     def for_run(self) -> dict[str, Any]:
         """Take the settings that pages are decided by, which the store keeps with a run."""
         names = (
-            *("threshold", "method", "simhash_distance", "containment", "min_words", "scope"),
-            *("templates", "fields", "ignore_fields", "own_text", "titles", "moving_lines"),
-            *("prefer_sites", "extractor"),
+            "threshold",
+            "method",
+            "simhash_distance",
+            "containment",
+            "min_words",
+            "scope",
+            "templates",
+            "fields",
+            "ignore_fields",
+            "own_text",
+            "titles",
+            "moving_lines",
+            "prefer_sites",
+            "extractor",
         )
         values = {**vars(self), **vars(self.rules)}
         return {name: values[name] for name in names}
@@ -164,7 +175,7 @@ class DedupSettings:
         of_rooms = settings_of_rooms()
         known = SETTINGS | of_rooms
         for name in settings:
-            if isinstance(name, str) and name.startswith("DEDUP_") and name not in known:
+            if isinstance(name, str) and name.upper().startswith("DEDUP_") and name not in known:
                 raise SettingsError(_unknown(name, known))
         own = {
             _ATTRIBUTES.get(name, name.removeprefix("DEDUP_").lower()): _read(
@@ -300,7 +311,7 @@ def _check_language(scheme: Scheme) -> None:
 
 def _unknown(name: str, known: Mapping[str, Setting]) -> str:
     shown = printable(name[:_MAX_SHOWN])
-    close = difflib.get_close_matches(shown, known, n=1)
+    close = difflib.get_close_matches(shown.upper(), known, n=1)
     hint = f"did you mean {close[0]}?" if close else f"accepted: {', '.join(sorted(known))}"
     return f"{shown} is not a setting of scrapy-shingling; {hint}"
 

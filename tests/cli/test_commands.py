@@ -251,7 +251,7 @@ def test_everything_is_forgotten_but_runs_and_reviews(dedup: Any) -> None:
         (["compare", "a", "b", "--step", "2"], "--step goes with --hash"),
         (["compare", "a", "b", "c"], "two are compared"),
         (["compare", "a", "--all", "--diff"], "--diff does not go with --all"),
-        (["compare", "a", "--all", "--csv", "--json"], "not both"),
+        (["compare", "a", "--all", "--csv", "--json"], "only one of them"),
         (["compare", "a", "--all", "--matrix", "--threshold", "0.1"], "--matrix is of all pairs"),
         (["-s", "DEDUP_TRESHOLD=1", "status", "-s", "DEDUP_THRESHOLD=.4"], "DEDUP_TRESHOLD is not"),
         (["status", "-s", "DEDUP_THRESHOLD=4"], "DEDUP_THRESHOLD = '4' is not accepted"),

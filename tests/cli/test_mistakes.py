@@ -54,9 +54,31 @@ def test_what_is_wrong_comes_before_the_usage(dedup: Any) -> None:
     assert second.startswith("usage: scrapy dedup bulk ")
 
 
-def test_a_query_of_files_is_refused(dedup: Any) -> None:
-    said = dedup("bulk", "rows.jsonl", "--out", "out", "--query", "{}").err
-    assert "--query is for a collection of MongoDB" in said
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("bulk ROWS --out OUT --query {}", "--query is for a collection of MongoDB"),
+        ("bulk ROWS --out OUT --delimiter ;", "is for CSV, and no input is CSV"),
+        ("bulk ROWS --out OUT --against ROWS", "(against) is an input, too: none of its rows"),
+        ("list --csv --jsonl", "--json, --csv or --jsonl: only one of them"),
+        ("groups --csv --json", "--json, --csv or --jsonl: only one of them"),
+        ("forget https://a.example/1 --site b.example --yes", "name URLs alone, or --site"),
+        ("forget https://a.example/1 --run 1 --yes", "name URLs alone, or --site"),
+        ("similar PICTURE", "it is neither HTML nor text"),
+        ("list -s dedup_threshold=0.8", "did you mean DEDUP_THRESHOLD?"),
+    ],
+)
+def test_what_would_act_otherwise_than_meant_is_refused(
+    dedup: Any, url: str, tmp_path: Path, arguments: str, message: str
+) -> None:
+    Store.open(url).close()
+    (tmp_path / "ROWS.jsonl").write_text(f'{{"id": 1, "text": "{article(1)}"}}\n', "utf-8")
+    (tmp_path / "PICTURE.html").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(range(256)))
+    names = {"ROWS": "ROWS.jsonl", "PICTURE": "PICTURE.html", "OUT": "OUT"}
+    typed = [str(tmp_path / names[word]) if word in names else word for word in arguments.split()]
+    done = dedup(*typed)
+    assert (done.code, done.out) == (2, "")
+    assert message in done.err
 
 
 @pytest.mark.parametrize("path", ["news.db", "folder/news.db"])

@@ -75,7 +75,7 @@ def _index_again(options: CommandOptions, session: Session) -> int:
 def _check(options: CommandOptions) -> None:
     decide = options.decide or options.scheme
     given = (options.threshold, options.method, options.containment)
-    if not decide and all(option is None for option in given):
+    if not decide and given == (None, None, None):
         raise UsageError("name --threshold, --method, --containment, --decide or --scheme")
     if options.dry_run and not decide:
         raise UsageError("--dry-run goes with --decide or --scheme")
@@ -129,8 +129,7 @@ def _print_changes(
     options: CommandOptions, changes: Changes, index: IndexShape, extractors: list[str]
 ) -> int:
     if options.json:
-        shown = {**changes.as_dict(), "dry_run": options.dry_run, "index": index}
-        return print_json(shown)
+        return print_json({**changes.as_dict(), "dry_run": options.dry_run, "index": index})
     before, after = changes.originals
     print_table(
         ["", ""],

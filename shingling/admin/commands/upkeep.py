@@ -70,9 +70,8 @@ def _review(options: CommandOptions) -> int:
             rules=rules_for(session, options),
         )
         stored_pages = {url: store.find(url) for url in (a, b)}
-    pages = [page for stored in stored_pages.values() for page in stored]
     if options.json:
-        print_json(pages)
+        print_json([*chain(*stored_pages.values())])
     else:
         if options.undo and not reviewed_before:
             print_lines("no review of the two was stored")
@@ -80,9 +79,9 @@ def _review(options: CommandOptions) -> int:
         for url, stored in stored_pages.items():
             if not stored:
                 print_lines(f"{url} is not stored{following}")
-        for page in pages:
-            standing = page.status if page.original is None else f"duplicate of {page.original}"
-            print_lines(f"{page.url}: {standing}")
+            for page in stored:
+                standing = page.status if page.original is None else f"duplicate of {page.original}"
+                print_lines(f"{page.url}: {standing}")
     return FOUND if reviewed_before or not options.undo else NOT_FOUND
 
 
@@ -117,10 +116,12 @@ def _forget(options: CommandOptions) -> int:
         run=options.run,
         since=options.since,
         only_learned=options.only_learned,
+        every=options.all,
     )
-    if options.all == (chosen != Chosen([], only_learned=options.only_learned)):
-        raise UsageError("name URLs, or --site, --run or --since; or --all alone")
-    return _remove(options, chosen._replace(every=options.all), "forgotten")
+    by_condition = {options.site, options.run, options.since} != {None}
+    if [bool(options.url), by_condition, options.all].count(True) != 1:
+        raise UsageError("name URLs alone, or --site, --run or --since; or --all alone")
+    return _remove(options, chosen, "forgotten")
 
 
 def _prune(options: CommandOptions) -> int:
@@ -164,8 +165,8 @@ def _backup(options: CommandOptions) -> int:
     with open_store(options) as store:
         store.admin.backup(file)
     size = file.stat().st_size
-    as_json = {"file": options.file, "bytes": size}
-    return print_result(options, as_json, f"{options.file}: {size / 1e6:,.1f} MB")
+    line = f"{options.file}: {size / 1e6:,.1f} MB"
+    return print_result(options, {"file": options.file, "bytes": size}, line)
 
 
 def _vacuum(options: CommandOptions) -> int:
@@ -206,9 +207,8 @@ def _export(options: CommandOptions) -> int:
     if options.file == "-":
         return FOUND
     size = Path(options.file).stat().st_size
-    as_json = {"file": options.file, "pages": pages, "bytes": size}
     line = f"{options.file}: {counted(pages, 'page')}, {decimal(size)}"
-    return print_result(options, as_json, line)
+    return print_result(options, {"file": options.file, "pages": pages, "bytes": size}, line)
 
 
 COMMANDS = (

@@ -40,8 +40,7 @@ _ONLY_FOR_ALL = ("measure", "threshold", "own_text", "matrix", "csv")
 
 
 def _run(options: CommandOptions) -> int:
-    refused = _ONLY_FOR_TWO if options.all else _ONLY_FOR_ALL
-    for name in refused:
+    for name in _ONLY_FOR_TWO if options.all else _ONLY_FOR_ALL:
         if getattr(options, name):
             goes = "does not go" if options.all else "goes"
             raise UsageError(f"--{name.replace('_', '-')} {goes} with --all")
@@ -57,8 +56,6 @@ def _run(options: CommandOptions) -> int:
 def _compare_all(options: CommandOptions) -> int:
     from shingling.cli.comparing import compare_all
 
-    if options.csv and options.json:
-        raise UsageError("--csv or --json, not both")
     if options.matrix and (options.threshold is not None or options.measure == UNIQUENESS):
         raise UsageError("--matrix is of all pairs: without --threshold, and not of uniqueness")
     if options.own_text and (options.matrix or options.measure == UNIQUENESS):
@@ -107,17 +104,8 @@ def _compare(options: CommandOptions) -> int:
         explained.print_texts(scheme)
         print_lines("")
     measures = comparison.as_dict()
-    standard_error = measures.pop("standard_error")
-    print_table(
-        ["of the whole texts" if options.explain else "measure", "value"],
-        [
-            (
-                name.replace("_", " "),
-                _cell(name, value) + (f" ± {standard_error:.3f}" if name == "estimate" else ""),
-            )
-            for name, value in measures.items()
-        ],
-    )
+    measures["estimate"] = f"{comparison.estimate:.3f} ± {measures.pop('standard_error'):.3f}"
+    _print_measures(measures, "of the whole texts" if options.explain else "measure")
     for warning in comparison.warnings:
         print_lines("", warning)
     if options.diff:
@@ -137,11 +125,13 @@ def _compare_checksums(a: _Compared, b: _Compared, scheme: Scheme, options: Comm
         lists = [shingles(own, size, step, options.hash) for own in words]
         return print_json(measures | _fields(a, b) | dict(zip("ab", lists, strict=True)))
     _print_fields(a, b)
-    print_table(
-        ["measure", "value"],
-        [(name.replace("_", " "), _cell(name, value)) for name, value in measures.items()],
-    )
+    _print_measures(measures, "measure")
     return FOUND
+
+
+def _print_measures(measures: dict[str, Any], title: str) -> None:
+    rows = [(name.replace("_", " "), _cell(name, value)) for name, value in measures.items()]
+    print_table([title, "value"], rows)
 
 
 def _chosen(scheme: Scheme, options: CommandOptions) -> tuple[Scheme, Weighting]:
@@ -213,7 +203,7 @@ def _print_fields(a: _Compared, b: _Compared) -> None:
             print_lines(f"{name} is the field {side.field!r} of a JSON object.")
 
 
-def _cell(name: str, value: float | bool | None) -> str:
+def _cell(name: str, value: Any) -> str:
     if value is None:
         if find_spec("rapidfuzz") is None:
             return "needs pip install rapidfuzz (extra distances)"

@@ -121,13 +121,13 @@ def _scheme_line(used: Scheme) -> str:
 def _upgrade(options: CommandOptions) -> int:
     with open_store(options) as store:  # opening it upgrades it
         revision = store.status().revision
-    line = f"the store is up to date (revision {revision})"
-    return print_result(options, {"revision": revision}, line)
+    return print_result(
+        options, {"revision": revision}, f"the store is up to date (revision {revision})"
+    )
 
 
 def _list(options: CommandOptions) -> int:
-    is_data = options.json or options.csv or options.jsonl
-    options.limit = options.limit or (MAX_WHOLE_NUMBER if is_data else DEFAULT_LIMIT)
+    options.limit = options.limit or (MAX_WHOLE_NUMBER if options.data_formats else DEFAULT_LIMIT)
     if options.change is not None and options.run is None:
         raise UsageError("--change is of a run: name it by --run")
     with open_store(options) as store:
@@ -187,13 +187,12 @@ def _show_site(options: CommandOptions) -> int:
     """Print the lines of a site that move."""
     with open_store(options) as store:
         lines = store.moving_lines(options.site)
-    if options.json:
-        print_json(lines)
-    elif lines:
-        print_table([*lines[0]], [[*map(str, line.values())] for line in lines])
-    else:
-        print_lines(f"no line of {options.site} is known to move")
-    return FOUND if lines else NOT_FOUND
+    return print_found(
+        lines,
+        options,
+        lambda shown: print_table([*shown[0]], [[*map(str, line.values())] for line in shown]),
+        f"no line of {options.site} is known to move",
+    )
 
 
 def _columns(page: StoredPage, split: SplitText | None) -> dict[str, Any]:

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from shingling.store.model import Match, StoredPage
     from shingling.store.store import Store
 
-_DEFAULT_THRESHOLD = 0.5
-
 
 def _similar(options: CommandOptions) -> int:
     measure, threshold, distance = options.measure, options.threshold, options.distance
@@ -37,7 +35,7 @@ def _similar(options: CommandOptions) -> int:
         raise UsageError("--distance or --threshold and --measure, not both")
     is_uniqueness = measure == UNIQUENESS
     if threshold is None:
-        threshold = UNIQUE_FROM if is_uniqueness else _DEFAULT_THRESHOLD
+        threshold = UNIQUE_FROM if is_uniqueness else 0.5
     with open_store(options) as store:
         bits = store.scheme.simhash.bits
         if distance is not None and distance > bits:
