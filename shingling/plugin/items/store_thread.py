@@ -12,6 +12,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
+
 from shingling.errors import NoStoreError, StoreUnavailableError
 from shingling.plugin.waiting import UnderWay
 from shingling.store.decide.check import check_batch
@@ -39,6 +41,7 @@ _MAX_RESULTS_AT_ONCE = 4  # handed out before the event loop does something else
 _ENOUGH = 16  # pages, with which a batch waits for no others
 _PAUSE_SECONDS, _MAX_PAUSES = 0.05, 5  # in which a page waits for others of its batch
 _BATCHES_UNTIL_TRIMMED = 64
+_LEAST_MEMORY_BYTES = 1 << 28  # that a crawl must be able to get: stacks of threads, and tables
 
 _T = TypeVar("_T")
 
@@ -88,6 +91,7 @@ class StoreThread:
 
     def _open(self, spider: str, shown: dict[str, Any]) -> Scheme:
         settings, dry_run = self._settings, self.is_dry_run
+        np.empty(_LEAST_MEMORY_BYTES, np.uint8)  # better refused now than in vain for each page
         open_session = partial(Session.open, scheme=settings.scheme, rules=settings.rules)
         try:
             session = open_session(settings.store_url, create=not dry_run)
