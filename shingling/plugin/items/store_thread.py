@@ -12,8 +12,6 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
-
 from shingling.errors import NoStoreError, StoreUnavailableError
 from shingling.plugin.waiting import UnderWay
 from shingling.store.decide.check import check_batch
@@ -91,7 +89,7 @@ class StoreThread:
 
     def _open(self, spider: str, shown: dict[str, Any]) -> Scheme:
         settings, dry_run = self._settings, self.is_dry_run
-        np.empty(_LEAST_MEMORY_BYTES, np.uint8)  # better refused now than in vain for each page
+        bytes(_LEAST_MEMORY_BYTES)  # not written to: better refused now than for each page
         open_session = partial(Session.open, scheme=settings.scheme, rules=settings.rules)
         try:
             session = open_session(settings.store_url, create=not dry_run)

@@ -581,16 +581,9 @@ def refuse(thread):
 threading.Thread.start = refuse
 """
 NO_MEMORY = """
-import numpy
+from shingling.plugin.items import store_thread
 
-empty = numpy.empty
-
-def refuse(shape, *arguments):
-    if shape == 1 << 28:
-        raise MemoryError
-    return empty(shape, *arguments)
-
-numpy.empty = refuse
+store_thread._LEAST_MEMORY_BYTES = 1 << 60
 """
 
 
