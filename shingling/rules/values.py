@@ -252,9 +252,10 @@ class ValueReader:
     def _repeats_url(self, text: str) -> bool:
         if len(text) > _MAX_URL or not self._urls or " " in text:
             return False
-        is_hash = len(text) in _HASHES and text.isalnum()
-        if text in self._urls or (is_hash and text.lower() in self._hashed_urls):
+        if text in self._urls:
             return True
+        if text.isalnum():
+            return len(text) in _HASHES and text.lower() in self._hashed_urls
         if "/" not in text:
             return False
         try:
