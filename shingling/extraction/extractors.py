@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module, metadata
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from shingling.errors import SettingsError
@@ -165,7 +165,9 @@ def find_extractor(name: str) -> Extractor:
     if "." in name:
         module, _, attribute = name.rpartition(".")
         return Extractor(name, _quick().parser, f"{module}:{attribute}")
-    offered = metadata.entry_points(group=ENTRY_POINTS)
+    from importlib.metadata import entry_points  # workers need none of it
+
+    offered = entry_points(group=ENTRY_POINTS)
     matching = [entry_point for entry_point in offered if entry_point.name == name]
     if not matching:
         known = ", ".join([*BUILT_IN, *sorted(offered.names - BUILT_IN.keys())])
@@ -196,5 +198,7 @@ def _imported(place: str) -> Any:
 
 @cache
 def _version(extractor: Extractor) -> str:
-    versions = (f"{name} {metadata.version(name)}" for name in extractor.distributions)
+    from importlib.metadata import version
+
+    versions = (f"{name} {version(name)}" for name in extractor.distributions)
     return " ".join((extractor.name, *versions))

@@ -33,13 +33,12 @@ def _named(*names: str) -> str:
 
 _CONTENT = "main, [role=main]"
 _RENAMED = {"ul": "menu", "aside": "div", "time": "span", "figure": "div", "figcaption": "p"}
+_IN_SHOWN_LIST = f"{_RENAMED['ul']} > li > ul"
 _TEXT, _ASIDE = ":is(p, h2, h3, ul, ol, dl, pre, table)", ":is(aside, [role=complementary])"
 _IN_TEXT = "figure, figcaption, :is(p, li, dt, dd, th, td) time"
 _FOLDS = _named("tab-", "tabs", "tabpan", "collaps", "accordion", "expand")
 _FOLDED = f"[role=tabpanel], {_FOLDS}"
-_PARTS = _named(
-    *("menu", "galler", "carousel", "legal", "copyright", "banner", "modal", "feedback")
-)
+_PARTS = _named("menu", "galler", "carousel", "legal", "copyright", "banner", "modal", "feedback")
 _IN_CONTENT = f"""{_IN_TEXT}, ul, {_TEXT} + {_ASIDE}, {_ASIDE}:has(+ {_TEXT}),
     [role=presentation], {_FOLDED}, {_PARTS}"""
 _IN_BODY = f"{_IN_TEXT}, body > ul, body > * > ul, body > * > * > ul"
@@ -122,17 +121,13 @@ def _says_something(element: ElementNode, least: float) -> bool:
         return False
     whole = _characters(element)
     is_text = _links(element) < _MOST_LINKS * whole
-    return is_text or (element.tag == "ul" and (whole > least or _is_in_shown_list(element)))
+    if is_text or element.tag != "ul":
+        return is_text
+    return whole > least or element.matches(_IN_SHOWN_LIST)
 
 
 def _leads_elsewhere(element: ElementNode) -> bool:
     return _LEADS_ELSEWHERE.search(f"{element.class_name} {element.id}") is not None
-
-
-def _is_in_shown_list(element: ElementNode) -> bool:
-    item = element.parent_element
-    around = item.parent_element if item is not None and item.tag == "li" else None
-    return around is not None and around.tag == _RENAMED["ul"]
 
 
 def _show(document: DocumentNode, element: ElementNode) -> None:

@@ -103,9 +103,9 @@ class DedupPipeline:
         try:
             decider = await self.loaded()
             await decider.checker.opened()
-        except (ShinglingError, ImportError, OSError) as error:
+        except (ShinglingError, ImportError, OSError, MemoryError, RuntimeError) as error:
             self._decider = None
-            message = f"Dedup cannot start, nothing is fetched: {error}"
+            message = f"Dedup cannot start, nothing is fetched: {str(error) or repr(error)}"
             logger.error("%s", message, extra={"spider": self._crawler.spider})
             raise StoreError(message) from None
 

@@ -83,7 +83,7 @@ def own_fields(
     """
     now = time.time()
     moment = Moment(now if began is None else began, now if arrived is None else arrived, now)
-    reader = ValueReader([*urls], moment)
+    reader = ValueReader([*dict.fromkeys(urls)], moment)
     digests: dict[str, Digest] = {}
     rest: list[Statement] = []
     if title is not None and (statement := reader.try_to_read(title[1])) is not None:
@@ -252,8 +252,10 @@ class ValueReader:
     def _repeats_url(self, text: str) -> bool:
         if len(text) > _MAX_URL or not self._urls or " " in text:
             return False
-        if text in self._urls or (len(text) in _HASHES and text.lower() in self._hashed_urls):
+        if text in self._urls:
             return True
+        if text.isalnum():
+            return len(text) in _HASHES and text.lower() in self._hashed_urls
         if "/" not in text:
             return False
         try:
@@ -269,7 +271,7 @@ class ValueReader:
 
     def _number_in(self, text: str) -> str:
         number = number_in(text)
-        return "" if number in self._numbers_of_urls else number
+        return "" if number and number in self._numbers_of_urls else number
 
     def _date(self, value: date) -> Statement:
         """Read a date or a time, as Scrapy writes it in a feed."""

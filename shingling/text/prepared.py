@@ -86,11 +86,9 @@ def hash_blocks(text: str) -> tuple[Hashes, Flags]:
     """
     digests, numbered = [], []
     before = ""
-    for line in text.split("\n", MAX_BLOCKS - 1):
+    for line in split_lines(text):
         masked, has_numbers = _masked(line)
-        if not (spaced := _spaced(masked)):
-            continue
-        hashed = spaced
+        hashed = spaced = _spaced(masked)
         if has_numbers and not _LETTER.search(spaced) and _LABEL.fullmatch(before):
             hashed = f"{before}\n{spaced}"
         elif has_numbers and _is_told_by_numbers(spaced):

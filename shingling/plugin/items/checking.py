@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from shingling.errors import ShinglingError, StoreError
+from shingling.errors import StoreError
 from shingling.extraction.pages import Extraction
 from shingling.plugin.items.documents import Document, Kind
 from shingling.plugin.items.extracting import DocumentExtractor
@@ -160,7 +160,7 @@ class Checker:
                 {"action": settings.action, **settings.for_run()},
                 dry_run=is_parse_command(spider),
             )
-        except ShinglingError:
+        except Exception:
             if first is not None:
                 first.end()
             raise

@@ -39,6 +39,7 @@ _MAX_RESULTS_AT_ONCE = 4  # handed out before the event loop does something else
 _ENOUGH = 16  # pages, with which a batch waits for no others
 _PAUSE_SECONDS, _MAX_PAUSES = 0.05, 5  # in which a page waits for others of its batch
 _BATCHES_UNTIL_TRIMMED = 64
+_LEAST_MEMORY_BYTES = 1 << 28  # that a crawl must be able to get: stacks of threads, and tables
 
 _T = TypeVar("_T")
 
@@ -88,6 +89,7 @@ class StoreThread:
 
     def _open(self, spider: str, shown: dict[str, Any]) -> Scheme:
         settings, dry_run = self._settings, self.is_dry_run
+        bytes(_LEAST_MEMORY_BYTES)  # not written to: better refused now than for each page
         open_session = partial(Session.open, scheme=settings.scheme, rules=settings.rules)
         try:
             session = open_session(settings.store_url, create=not dry_run)

@@ -566,3 +566,34 @@ def test_a_crawl_does_not_start_where_the_database_cannot_be_reached(
     assert "Dedup cannot start, nothing is fetched: postgresql+psycopg://user:***@" in line
     assert "secret" not in crawling.log
     assert crawling.all_gone()
+
+
+NO_THREAD = """
+import threading
+
+start = threading.Thread.start
+
+def refuse(thread):
+    if "dedup-store" in thread.name:
+        raise RuntimeError("no thread")
+    start(thread)
+
+threading.Thread.start = refuse
+"""
+NO_MEMORY = """
+from shingling.plugin.items import store_thread
+
+store_thread._LEAST_MEMORY_BYTES = 1 << 60
+"""
+
+
+@pytest.mark.parametrize(("patch", "said_why"), [(NO_THREAD, "no thread"), (NO_MEMORY, "MemoryE")])
+def test_a_crawl_that_gets_too_little_memory_ends_with_one_line(
+    tmp_path: Path, patch: str, said_why: str
+) -> None:
+    Project(tmp_path, patch + START_SPIDER)
+    crawling = Crawling(tmp_path, "-s", "DEDUP_ACTION=tag")
+    assert crawling.wait() == REFUSED, crawling.log
+    (line,) = said(crawling.log)
+    assert f"Dedup cannot start, nothing is fetched: {said_why}" in line
+    assert crawling.all_gone()
