@@ -15,7 +15,12 @@ from scrapy.exceptions import DropItem
 from shingling.errors import PageError, StoreError, printable, shortened
 from shingling.kernel import COMPILED
 from shingling.plugin.named_fields import NamedFields
-from shingling.rules import METHODS, MIN_WORDS_FOR_SIMHASH
+from shingling.rules import (
+    DEFAULT_SIMHASH_DISTANCE,
+    DEFAULT_THRESHOLD,
+    METHODS,
+    MIN_WORDS_FOR_SIMHASH,
+)
 from shingling.rules.reasons import KEEPING, REJECTING, Reason
 
 if TYPE_CHECKING:
@@ -206,9 +211,9 @@ class Report:
     def start(self) -> None:
         """Say how the crawl is deduplicated."""
         settings = self._settings
-        rules = settings.rules
+        rules, method = settings.rules, METHODS[settings.rules.method]
         decided = f"method {rules.method}"
-        if METHODS[rules.method].threshold:
+        if method.threshold:
             decided += f", threshold {rules.threshold:g}"
         self._log(
             f"Dedup: store {settings.store_url_without_password}, action {settings.action},"
@@ -224,6 +229,17 @@ class Report:
                 "Dedup: texts are not kept (DEDUP_STORE_TEXT = False), so what pages say of their"
                 " own is not known (DEDUP_OWN_TEXT): resemblance decides",
             )
+        for name, value, default, counts in (
+            ("DEDUP_THRESHOLD", rules.threshold, DEFAULT_THRESHOLD, method.threshold),
+            (
+                "DEDUP_SIMHASH_DISTANCE",
+                rules.simhash_distance,
+                DEFAULT_SIMHASH_DISTANCE,
+                method.distance,
+            ),
+        ):
+            if value != default and not counts:
+                self._log(f"Dedup: {name} has no effect with DEDUP_METHOD = {rules.method!r}")
         if rules.moving_lines == "ignore" and not (rules.store_text and rules.templates):
             self._log(
                 'Dedup: DEDUP_MOVING_LINES = "ignore" has no effect without DEDUP_STORE_TEXT and'

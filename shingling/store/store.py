@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from sqlalchemy import func, select, text
 
-from shingling.errors import StoreError, require_type
+from shingling.errors import ArgumentError, StoreError, require_accepted, require_type
 from shingling.rooms import hooks
 from shingling.rules.own_fields import changed_fields
 from shingling.rules.reasons import Reason
@@ -227,10 +227,12 @@ class Store:
         texts are stored. Below what the bands find, every stored page is looked at.
 
         Raises:
+            ArgumentError: the threshold is not between 0 and 1.
             SchemeError: the signature was made under another scheme.
         """
         from shingling.store.similar import similar  # a crawl does not need it
 
+        require_accepted(0 <= threshold <= 1, "threshold", threshold, "0 to 1", ArgumentError)
         self._session.require_scheme(signature)
         with self._session.reading() as connection:
             return _matches(similar(self._session, connection, signature, text, threshold, limit))

@@ -261,3 +261,18 @@ def test_fields_that_no_setting_may_name_are_named_without_advice(
     assert "although these fields differ: title (21)\n" in log
     both = log_of({}, ("author", "title"), caplog)
     assert "differ: author (21), title (21). To keep items that differ in author: DEDUP_FIE" in both
+
+
+def test_settings_that_the_method_does_not_look_at_are_named(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level("INFO")
+    names = "DEDUP_THRESHOLD", "DEDUP_SIMHASH_DISTANCE"
+    for method, idle in (("minhash", names[1:]), ("simhash", names[:1]), ("exact", names)):
+        given = {"DEDUP_METHOD": method, "DEDUP_THRESHOLD": 0.8, "DEDUP_SIMHASH_DISTANCE": 2}
+        crawler = get_crawler(settings_dict={"DEDUP_STORE_URL": "sqlite://", **given})
+        caplog.clear()
+        Report(crawler, DedupSettings.from_settings(crawler.settings)).start()
+        for name in names:
+            line = f"Dedup: {name} has no effect with DEDUP_METHOD = '{method}'"
+            assert (line in caplog.messages) == (name in idle)

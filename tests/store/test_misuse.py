@@ -97,6 +97,10 @@ CASES: dict[str, tuple[Callable[[Store], Any], str]] = {
         lambda store: store.similar(TEXT),  # type: ignore[arg-type]
         "signature must be Signature, not str: sign(text, store.scheme) makes one",
     ),
+    "a threshold in percent": (
+        lambda store: store.similar(sign(TEXT), 80),
+        "threshold 80 is not accepted: 0 to 1",
+    ),
     "a page without text": (
         lambda store: store.similar(sign(extract("<p>"))),  # type: ignore[arg-type]
         "text must be str, not NoneType: of a page, `extract` gives it, or None",
