@@ -30,6 +30,7 @@ BOM = b"\xef\xbb\xbf"
 
 _BETWEEN_ITEMS = " \t\r\n,[]"
 AFTER_OBJECT = b" \t\r\n,"
+_JSON_SPACE = b" \t\r\n"
 """What a line may have behind its object."""
 
 GZIP, ZSTANDARD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
@@ -38,6 +39,7 @@ PACKED_SUFFIXES = (".gz", ".zst")
 
 _PEEKED_BYTES = 1 << 10
 _READ_AT_ONCE = 1 << 20  # characters of arrays
+_decode = json.JSONDecoder().raw_decode
 _SKIPPED_AT_ONCE = 1 << 20  # bytes of a line that is too long
 
 
@@ -146,7 +148,6 @@ def spread_items(file: IO[bytes], max_bytes: int) -> Items:
     Raises:
         EOFError: the rest is not JSON, is cut off, or is an item that is far too long.
     """
-    decode = json.JSONDecoder().raw_decode
     text = io.TextIOWrapper(file, encoding="utf-8-sig", errors="surrogateescape")
     waiting, at = "", 0
     try:
@@ -154,7 +155,7 @@ def spread_items(file: IO[bytes], max_bytes: int) -> Items:
             while waiting[at : at + 1] in _BETWEEN_ITEMS and at < len(waiting):
                 at += 1
             try:
-                end = decode(waiting, at)[1]
+                end = _decode(waiting, at)[1]
             except (ValueError, RecursionError) as error:
                 waiting, at = waiting[at:], 0
                 wanted = max(len(waiting), _READ_AT_ONCE)  # an item is not decoded often
@@ -199,9 +200,12 @@ def json_object(line: bytes) -> RowValues:
     if not line.strip():
         return ""
     try:
-        values = json.loads(line.rstrip(AFTER_OBJECT).decode())
+        text = line.rstrip(AFTER_OBJECT).lstrip(_JSON_SPACE).decode()
+        values, end = _decode(text)  # in half the time of json.loads
     except UnicodeDecodeError:
         return "not UTF-8"
     except (ValueError, RecursionError):
+        return "not JSON"
+    if end < len(text):
         return "not JSON"
     return values if isinstance(values, dict) else "not a JSON object"

@@ -22,7 +22,7 @@ from shingling.errors import SignatureError, require_type
 from shingling.sketch.minhash import AFFINE, FUNCTIONS, minima
 from shingling.sketch.scheme import Scheme
 from shingling.sketch.shingles import KEY, fingerprints, keyed_hashes, unit_hashes, word_hashes
-from shingling.sketch.simhash import simhash_of_words, tf_shingle_sizes
+from shingling.sketch.simhash import simhash_of_words
 from shingling.text import fold_words, join_words, plain_text
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ def sign_words(
 
 def sign_by_kernel(joined: bytes, scheme: Scheme, text_hash: bytes) -> Signature:
     """Sign canonical words in UTF-8, joined by blanks, with the compiled kernel."""
-    sizes = tf_shingle_sizes(scheme.simhash)
+    sizes = scheme.simhash.tf_sizes
     assert sizes is not None
     raw, simhash, words = kernel.sign(
         joined, _AFFINE_BYTES, scheme.shingle_size, sizes[0], sizes[-1]
@@ -259,5 +259,5 @@ def _kernel_signs(scheme: Scheme) -> bool:
         and scheme.unit == "words"
         and scheme.ordered
         and scheme.family == "affine"
-        and tf_shingle_sizes(scheme.simhash) is not None
+        and scheme.simhash.tf_sizes is not None
     )

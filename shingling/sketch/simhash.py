@@ -125,12 +125,13 @@ class SimhashFeatures:
     def _pieces(self) -> _Pieces:
         return _parse(self.features)
 
-
-def tf_shingle_sizes(features: SimhashFeatures) -> range | None:
-    """Sizes of the features if they are shingles of words weighted by tf, else None."""
-    pieces = features._pieces
-    weighted = features.keywords or features.idf is not None
-    return pieces.sizes if pieces.unit == "words" and pieces.step == 1 and not weighted else None
+    @cached_property
+    def tf_sizes(self) -> range | None:
+        """Sizes of the features if they are shingles of words weighted by tf, else None."""
+        pieces = self._pieces
+        if self.keywords or self.idf or pieces.unit != "words" or pieces.step != 1:
+            return None
+        return pieces.sizes
 
 
 def simhash_of_words(words: Sequence[str], hashes: Fingerprints, features: SimhashFeatures) -> int:

@@ -34,9 +34,10 @@ def id_of(values: dict[str, Any], names: Iterable[str]) -> str | None:
     """
     for name in names:
         value = values.get(name)
+        if type(value) is int:
+            return str(value)
         if value is not None:
-            is_plain = isinstance(value, str) or type(value) is int
-            url = safe_url(clean(str(value) if is_plain else _canonical_json(value)))
+            url = safe_url(clean(value if isinstance(value, str) else _canonical_json(value)))
             if url:
                 return url
     return None

@@ -82,6 +82,8 @@ def resolved(text: str) -> str:
     """
     if "&" in text:
         text = _REFERENCE.sub(lambda reference: unescape(f"&{reference[1]};"), text)
+    if text.isascii():
+        return text
     if "\u200c" in text:
         text = _HALF_SPACE.sub(" ", text)
     for char, apostrophe in _APOSTROPHES.items():
