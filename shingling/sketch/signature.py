@@ -167,7 +167,7 @@ def sign_words(
 
 def sign_by_kernel(joined: bytes, scheme: Scheme, text_hash: bytes) -> Signature:
     """Sign canonical words in UTF-8, joined by blanks, with the compiled kernel."""
-    sizes = scheme.simhash.tf_sizes
+    sizes = scheme.simhash._tf_sizes
     assert sizes is not None
     raw, simhash, words = kernel.sign(
         joined, _AFFINE_BYTES, scheme.shingle_size, sizes[0], sizes[-1]
@@ -259,5 +259,5 @@ def _kernel_signs(scheme: Scheme) -> bool:
         and scheme.unit == "words"
         and scheme.ordered
         and scheme.family == "affine"
-        and scheme.simhash.tf_sizes is not None
+        and scheme.simhash._tf_sizes is not None
     )

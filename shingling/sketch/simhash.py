@@ -126,7 +126,7 @@ class SimhashFeatures:
         return _parse(self.features)
 
     @cached_property
-    def tf_sizes(self) -> range | None:
+    def _tf_sizes(self) -> range | None:
         """Sizes of the features if they are shingles of words weighted by tf, else None."""
         pieces = self._pieces
         if self.keywords or self.idf or pieces.unit != "words" or pieces.step != 1:
