@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 from w3lib.encoding import html_body_declared_encoding, html_to_unicode, resolve_encoding
 
+from shingling.text import clean
+
 EXTRACTION_VERSION = "8"
 """Version of what `extract_page` gives: raise it when pages give another text, title or language.
 
@@ -53,7 +55,7 @@ def sniff_html(body: bytes) -> bool:
 
 
 def decode(body: bytes, encoding: str | None = None) -> str:
-    """Decode an HTML body; what cannot be decoded becomes U+FFFD.
+    """Decode an HTML body; what cannot be decoded becomes U+FFFD, and NUL is removed.
 
     Valid UTF-8 is UTF-8, whatever is declared: declarations are often wrong, and other text
     is hardly ever valid UTF-8. Else, in this order: a byte order mark, `encoding` (of the
@@ -62,9 +64,14 @@ def decode(body: bytes, encoding: str | None = None) -> str:
     """
     if b"\x1b" not in body:  # ISO-2022-JP is valid UTF-8
         try:
-            return body.decode("utf-8-sig")
+            return body.replace(b"\0", b"").decode("utf-8-sig")
         except UnicodeDecodeError:
             pass
+    return clean(_decoded(body, encoding))
+
+
+def _decoded(body: bytes, encoding: str | None) -> str:
+    """Decode what is not UTF-8, or may be ISO-2022-JP."""
     named = {resolve_encoding(encoding or ""), html_body_declared_encoding(body)}
     if named & _NO_CHARSETS:
         return body.decode(_guess_encoding(body) or "windows-1252", "replace")

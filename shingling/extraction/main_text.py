@@ -60,7 +60,7 @@ _CONTROL_REFERENCE = re.compile(
 # What a browser that runs scripts takes for `<noscript>`, a group: up to the first end tag, but
 # nothing in comments and scripts.
 _NOSCRIPT = re.compile(
-    r"<(?:!--[^-]*+(?:-(?!->)[^-]*+)*+|script\b[^<]*+(?:<(?!/script)[^<]*+)*+"
+    r"<(?=[!sn])(?:!--[^-]*+(?:-(?!->)[^-]*+)*+|script\b[^<]*+(?:<(?!/script)[^<]*+)*+"
     r"|(noscript\b[^<]*+(?:<(?!/noscript)[^<]*+)*+(?:</noscript[^>]*+>?)?))",
     re.IGNORECASE,
 )
@@ -112,8 +112,10 @@ def extract_page(
         if html.startswith(_BINARY):
             raise ExtractionError(Reason.NOT_HTML, "a binary file, not HTML")
         html = decode(html, encoding)
+    else:
+        html = clean(html)
     # One reference to a control character would cost trafilatura the whole text.
-    html = _CONTROL_REFERENCE.sub("", clean(html))
+    html = _CONTROL_REFERENCE.sub("", html)
     html = _NOSCRIPT.sub(lambda match: "" if match[1] else match[0], html)
     check_markup(html)
     try:
@@ -235,7 +237,7 @@ def check_markup(html: str) -> None:
     Raises:
         ExtractionError: with reason `too_many_elements` or `too_many_attributes`.
     """
-    if html.count("<") > MAX_TAGS:
+    if len(html) > MAX_TAGS and html.count("<") > MAX_TAGS:
         raise ExtractionError(Reason.TOO_MANY_ELEMENTS, f"more than {MAX_TAGS:,} tags")
     start = 0
     while len(html) - start > _LONG_TAG:

@@ -53,6 +53,7 @@ class ResiliparsePage(ParsedPage):
 
     def __init__(self, html: str) -> None:
         self._html = html
+        self._pieces: list[str] = []  # up to the end of each link, and what is behind the last
         self._link_texts: list[str] = []
         try:
             self._tree = HTMLTree.parse(html)
@@ -68,7 +69,8 @@ class ResiliparsePage(ParsedPage):
         """Extract the main text; None also if elements are nested too deeply to be measured."""
         if self._is_nested_deeply():
             return None
-        self._link_texts = [*map(_last_text, self._html.split("</a>")[:-1])]
+        self._pieces = self._html.split("</a>")
+        self._link_texts = [*map(_last_text, self._pieces[:-1])]
         return self._marked(self._taken()) or None
 
     def _taken(self) -> str:
@@ -178,7 +180,7 @@ class QuickPage(ResiliparsePage):
 
     def _has_links_in_text(self) -> bool:
         """Whether text follows many links: types in declarations, say."""
-        behind = (piece[:_NEAR].lstrip()[:1] for piece in self._html.split("</a>")[1:])
+        behind = (piece[:_NEAR].lstrip()[:1] for piece in self._pieces[1:])
         in_text = sum(first not in _BETWEEN_LINKS for first in behind)
         return in_text >= _MANY_IN_TEXT * len(self._link_texts)
 

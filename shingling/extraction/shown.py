@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from html import unescape
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -48,6 +49,8 @@ LINES = "div:not(:has(div, ul, table, form))"
 _AROUND = re.compile("nav|header|footer|aside|banner|contentinfo|complementary|dialog")
 _LEADS_ELSEWHERE = re.compile("nav|crumb|pager|pagination", re.IGNORECASE)
 _NAVIGATION = re.compile("nav|dialog")
+_LINK = re.compile(r"<a[\s>]")
+_TAG = re.compile("<[^>]*+>?")
 _NAMING = "class", "id", "role"
 _HIDING = "hidden", "style", "aria-hidden"
 
@@ -62,14 +65,16 @@ def show_content(document: DocumentNode) -> None:
     contents = document.query_selector_all(_CONTENT).values()
     contents = contents or document.query_selector_all("article").values()
     shown, left = _IN_CONTENT if contents else _IN_BODY, _MOST_READ
+    met: list[ElementNode] = []
     for content in contents[:_MOST_CONTENTS] or document.query_selector_all("body").values():
         least = _MUCH * _characters(content) if contents else inf
         for element in content.query_selector_all(shown).values()[:_MOST_CHANGED]:
-            left -= len(element.html)
+            markup = element.html
+            left -= len(markup)
             if left < 0:
                 return
             names = _NAVIGATION if contents and element.tag != "time" else _AROUND
-            if _says_something(element, least) and not _is_around(element, names):
+            if _says_something(element, markup, least) and not _is_around(element, names, met):
                 _show(document, element)
 
 
@@ -86,6 +91,7 @@ def largest_listing(document: DocumentNode, parts: str) -> int:
     found = document.query_selector_all(parts)
     step, left = len(found) // _MOST_PARTS + 1, _MOST_READ
     sizes = Counter[tuple[str | None, str]]()
+    met: list[ElementNode] = []
     for part in found[::step]:
         parent, markup = part.parent_element, part.html
         left -= len(markup)
@@ -94,24 +100,31 @@ def largest_listing(document: DocumentNode, parts: str) -> int:
         if parent is None or "</a>" not in markup or (part.tag == "ul" and parent.tag == "li"):
             continue
         size, least = _characters(part), _MOST_LINKS_OF_PART[part.tag or ""]
-        is_left_out = _links(part) > least * size
-        if is_left_out and not _leads_elsewhere(part) and not _is_around(part, _AROUND):
+        is_left_out = _characters_of_links(markup) > least * size
+        if is_left_out and not _leads_elsewhere(part) and not _is_around(part, _AROUND, met):
             sizes[part.tag, parent.class_name or f" {part.class_name}"] += step * size
     return max(sizes.values(), default=0)
 
 
-def _is_around(element: ElementNode | None, names: re.Pattern[str]) -> bool:
-    """Whether an element is around the content, or in one that is, by its name or role."""
+def _is_around(element: ElementNode | None, names: re.Pattern[str], met: list[ElementNode]) -> bool:
+    """Whether an element is around the content, or in one that is, by its name or role.
+
+    Args:
+        element: of the page.
+        names: of elements around the content.
+        met: takes the elements that are looked at: one that is in use is found again quickly.
+    """
     for _ in range(_MOST_PARENTS):
         if element is None:
             return False
+        met.append(element)
         if names.search(f"{element.tag} {element.get_attribute('role') or ''}"):
             return True
         element = element.parent_element
     return False
 
 
-def _says_something(element: ElementNode, least: float) -> bool:
+def _says_something(element: ElementNode, markup: str, least: float) -> bool:
     """Whether an element has more text than links, or is a list of at least so many characters."""
     if element.tag in ("time", "figure"):
         return True
@@ -120,7 +133,7 @@ def _says_something(element: ElementNode, least: float) -> bool:
     if _leads_elsewhere(element):
         return False
     whole = _characters(element)
-    is_text = _links(element) < _MOST_LINKS * whole
+    is_text = _characters_of_links(markup) < _MOST_LINKS * whole
     if is_text or element.tag != "ul":
         return is_text
     return whole > least or element.matches(_IN_SHOWN_LIST)
@@ -153,5 +166,10 @@ def _characters(element: ElementNode) -> int:
     return characters(element.inner_text)
 
 
-def _links(element: ElementNode) -> int:
-    return sum(map(_characters, element.get_elements_by_tag_name("a").values()))
+def _characters_of_links(markup: str) -> int:
+    """Count the characters of links, by markup: each node that is asked for takes long."""
+    texts = []
+    for piece in markup.split("</a>")[:-1]:
+        link = _LINK.search(piece)
+        texts.append("" if link is None else _TAG.sub("", piece[link.start() :]))
+    return characters(unescape(" ".join(texts)))

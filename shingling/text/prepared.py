@@ -29,7 +29,7 @@ _HEX_DIGITS = 8  # of a word that is a number if it has letters and digits, such
 # A number that is no part of a name, with its sign, separators and decimals: 1,234.5 or [1, 2]. A
 # unit of three letters may follow at once: 780mb.
 _NUMBER = re.compile(
-    r"(?:(?<!\S)[-+−±])?"
+    r"(?=[-+−±\d])(?:(?<!\S)[-+−±])?"
     rf"(?<![{_LETTERS}\d])\d++(?:(?:[.'’٫٬]|,\ ?)\d++|[ \xa0\u202f]\d{{3}}(?!\d))*+"
     rf"(?=(?:[a-z]{{1,3}})?+(?![{_LETTERS}]))"
 )
@@ -37,6 +37,7 @@ _HEX = re.compile(
     r"(?<![\w-])(?=[a-f]*+\d)(?=\d*+[a-f])"
     rf"[\da-f]{{{_HEX_DIGITS},}}+(?:-[\da-f]{{4,}}+)*+(?![\w-])"
 )
+_MAY_BE_HEX = re.compile(rf"[\da-f][\da-f]{{{_HEX_DIGITS - 1}}}")
 _LABEL = re.compile(r"(?:[^\s\d]++\s*+){1,5}+")
 _DIGIT = re.compile(r"\d")
 _LETTER = re.compile(r"[^\W\d_]")
@@ -118,10 +119,12 @@ def _masked(text: str) -> tuple[str, bool]:
         return text.casefold(), False
     masked, counts = [], 0
     for piece in _pieces(text):
-        piece, hexadecimal = _HEX.subn("0", piece.casefold())
+        piece, count = piece.casefold(), 0
+        if _MAY_BE_HEX.search(piece):
+            piece, count = _HEX.subn("0", piece)
         piece, others = _NUMBER.subn("0", piece)
         masked.append(piece)
-        counts += hexadecimal + others
+        counts += count + others
     return "".join(masked), counts > 0
 
 

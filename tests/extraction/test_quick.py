@@ -294,6 +294,7 @@ HOSTILE = [
     *("nested divs", "nested and closed divs", "nested lists", "nested tables", "nested svg"),
     *("nested templates", "misnested b", "comments", "comments without their end", "ampersands"),
     *("less-than signs", "long attribute without its end", "references to controls", "NULs"),
+    *("links in scripts", "less-than signs in a link"),
 ]
 
 

@@ -11,6 +11,8 @@ from shingling import extract
 from shingling.extraction.main_text import extract_page
 from shingling.extraction.trafilatura import FastTrafilaturaPage
 from shingling.text import LINK_MARK
+from tests.hostile.bombs import BOMBS
+from tests.hostile.growth import is_linear
 from tests.support.pages import article
 
 SAID = "four hundred grams of dark rye flour"
@@ -88,6 +90,11 @@ def test_text_of_scripts_does_not_outweigh_links() -> None:
     script = f"<script>var words = '{article(5, 90)}'</script>"
     part = f'<div class="menu"><a href=a>{SAID}</a>{script}</div>'
     assert SAID not in (extract(page(part)) or "")
+
+
+@pytest.mark.parametrize("name", ["links in scripts", "less-than signs in a link"])
+def test_links_are_counted_in_linear_time(name: str) -> None:
+    assert is_linear(extract, BOMBS[name], 400_000)
 
 
 def test_a_list_of_links_that_is_much_of_the_content_is_content() -> None:

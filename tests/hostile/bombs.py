@@ -146,6 +146,12 @@ BOMBS: dict[str, Callable[[int], bytes]] = {
     "title without its end": partial(_repeated, "a ", before="<title>"),
     "textarea without its end": partial(_repeated, "<p>a", before="<textarea>"),
     "plaintext": partial(_repeated, "<p>a", before="<plaintext>"),
+    "links in scripts": partial(
+        _repeated, "<a ", before="<main><ul><li><script>", after="</a></script></ul></main>"
+    ),
+    "less-than signs in a link": partial(
+        _repeated, "<", before="<main><ul><li><a href=b><script>", after="</a></script></ul></main>"
+    ),
     "ampersands": partial(_repeated, "&"),
     "references": partial(_repeated, "&amp;", before="<p>"),
     "references of two characters": partial(_repeated, "&NotEqualTilde;", before="<p>"),
