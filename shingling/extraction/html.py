@@ -71,7 +71,6 @@ def decode(body: bytes, encoding: str | None = None) -> str:
 
 
 def _decoded(body: bytes, encoding: str | None) -> str:
-    """Decode what is not UTF-8, or may be ISO-2022-JP."""
     named = {resolve_encoding(encoding or ""), html_body_declared_encoding(body)}
     if named & _NO_CHARSETS:
         return body.decode(_guess_encoding(body) or "windows-1252", "replace")

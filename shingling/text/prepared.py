@@ -119,12 +119,11 @@ def _masked(text: str) -> tuple[str, bool]:
         return text.casefold(), False
     masked, counts = [], 0
     for piece in _pieces(text):
-        piece, count = piece.casefold(), 0
-        if _MAY_BE_HEX.search(piece):
-            piece, count = _HEX.subn("0", piece)
+        piece = piece.casefold()
+        piece, hexadecimal = _HEX.subn("0", piece) if _MAY_BE_HEX.search(piece) else (piece, 0)
         piece, others = _NUMBER.subn("0", piece)
         masked.append(piece)
-        counts += count + others
+        counts += hexadecimal + others
     return "".join(masked), counts > 0
 
 
