@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from itertools import chain, compress
+from itertools import chain, compress, pairwise
 from os.path import commonprefix  # of any strings
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -236,8 +236,10 @@ class _Comparison:
         """Passage that counts, or else the first one."""
         passages, of_its_own = map(_passages, (self._is_said, self._is_said_of_it))
         for start, end in passages[:_MAX_PASSAGES]:
-            if number := self._other_number(start, end):
-                return self._passage(start, end, counts=True, number=number)
+            place = self._place(start, end)
+            for part in ((start, end), *self._by_line(start, end)):
+                if number := self._other_number(*part, *place):
+                    return self._passage(start, end, counts=True, number=number)
         long = [(end - start, start, end) for start, end in of_its_own if end - start >= _RUN]
         if sum(size for size, _, _ in long) >= max(min_words, 1):
             return self._passage(*max(long)[1:], counts=True)
@@ -272,9 +274,13 @@ class _Comparison:
         size, low, high = min(between, default=(0, 0, 0))
         return (low, high) if size <= 4 * (end - start + _RUN) else (0, 0)
 
-    def _other_number(self, start: int, end: int) -> str:
-        """Find a number of a passage that does not stand in its place in the second text."""
-        low, high = self._place(start, end)
+    def _by_line(self, start: int, end: int) -> list[tuple[int, int]]:
+        """Cut a passage where its lines end: a new line says nothing of the one before it."""
+        cuts = start + 1 + np.flatnonzero(np.diff(self._line_of[start:end]))
+        return [*pairwise([start, *cuts.tolist(), end])]
+
+    def _other_number(self, start: int, end: int, low: int, high: int) -> str:
+        """Find a number of some words that does not stand in their place in the second text."""
         (numbers, words), (other_numbers, other_words) = map(
             _sorted, (self._words[start:end], self._other_words[low:high])
         )
