@@ -120,6 +120,23 @@ def test_a_sub_domain_of_a_preferred_site_is_told_apart(tmp_path: Path) -> None:
     assert "secret" not in done.log
 
 
+def test_fields_that_keep_the_same_items_are_ignored_together(tmp_path: Path) -> None:
+    items = [
+        {"url": f"https://a.example/{n}", "text": article(1), "file": f"{n}.html", "folder": n}
+        for n in range(4)
+    ]
+    items[3]["views"] = 7
+    done = crawl(tmp_path, items)
+    assert len(done.items) == 4
+    (line,) = lines(done, "Dedup: 3 items kept because the fields differ: file (3), folder (3), ")
+    assert line.endswith('. If file, folder say nothing: DEDUP_IGNORE_FIELDS = ["file", "folder"]')
+    (tmp_path / "dedup.db").unlink()
+    done = crawl(tmp_path, items, 'DEDUP_IGNORE_FIELDS=["file", "folder"]')
+    assert len(done.items) == 2
+    (line,) = lines(done, "If views says nothing: ")
+    assert line.endswith('DEDUP_IGNORE_FIELDS = ["file", "folder", "views"]')
+
+
 def test_what_is_no_item_is_kept_and_the_log_says_what_may_be_missing(tmp_path: Path) -> None:
     project = Project(tmp_path, SPIDER)
     project.write("made.json", json.dumps([{"url": "https://a.example/1", "text": article(1)}] * 3))
