@@ -120,7 +120,7 @@ def deduplicate(
     def run(sources: Sequence[Source], folder: Path, options: Options) -> Summary:
         everything = [*known.sources, *sources]
         watch = progress or (lambda _: None)
-        return _Run(folder, options, everything, known, store, watch).run(restart)
+        return _Deduplication(folder, options, everything, known, store, watch).run(restart)
 
     if out is None:
         in_lines = replace(options, output="jsonl")
@@ -136,7 +136,7 @@ def deduplicate(
 
 
 @dataclass(frozen=True)
-class _Run:
+class _Deduplication:
     out: Path
     options: Options
     sources: Sequence[Source]

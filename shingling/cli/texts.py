@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from shingling.errors import ExtractionError, ShinglingError
-from shingling.extraction.html import decode, sniff_html
+from shingling.extraction.decoding import decode
+from shingling.extraction.html import sniff_html
 from shingling.extraction.main_text import extract_page
 from shingling.files.lines import BOM, json_lines, json_object
 from shingling.files.tables import CSV_SUFFIXES, csv_lines, is_csv

@@ -19,6 +19,7 @@ _OWN = Path("/proc/self/cgroup")
 _STATUS = Path("/proc/self/statm")
 _DATA_FIELD = 5  # of that file: pages of data and stack
 _GROWN_FRACTION = 0.75  # of the limit, when no page is being extracted
+_M_ARENA_MAX = -8  # of malloc.h: the number of heaps
 
 
 def limit_memory(size: int) -> None:
@@ -36,6 +37,24 @@ def limit_memory(size: int) -> None:
     if hard != resource.RLIM_INFINITY:
         size = min(size, hard)
     resource.setrlimit(resource.RLIMIT_DATA, (size, hard))
+
+
+def share_heap() -> None:
+    """Let threads share one heap, if the address space of this process is limited (`ulimit -v`).
+
+    glibc reserves 64 MB for each thread that allocates. A process that has reserved all it may
+    hangs or crashes in C, while most of it is free.
+    """
+    if resource is not None and resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY:
+        call_libc("mallopt", _M_ARENA_MAX, 1)
+
+
+def call_libc(name: str, *arguments: int) -> None:
+    """Call a function of the C library, unless Python has no ctypes or it is another library."""
+    with suppress(ImportError, AttributeError):
+        from ctypes import CDLL
+
+        getattr(CDLL(None), name)(*arguments)
 
 
 def limit_time(seconds: int) -> None:

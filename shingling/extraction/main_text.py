@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
 from shingling.errors import ExtractionError, require_type
+from shingling.extraction.decoding import decode
 from shingling.extraction.extractors import Extracted, default_extractor, find_extractor
-from shingling.extraction.html import Head, decode
+from shingling.extraction.html import Head
 from shingling.extraction.parsed import is_enough, language_code, plain_title
 from shingling.rules import DEFAULT_EXTRACTOR, MAX_BYTES
 from shingling.rules.reasons import Reason

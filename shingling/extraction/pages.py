@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from shingling.errors import ExtractionError
 from shingling.extraction.extractors import Extractor, default_extractor
-from shingling.extraction.html import EXTRACTION_VERSION, decode
+from shingling.extraction.html import EXTRACTION_VERSION
 from shingling.extraction.limits import limit_memory
 from shingling.rules import MAX_BYTES, WORKER_MEMORY_BYTES
 from shingling.rules.reasons import Reason
@@ -210,6 +210,8 @@ def check_for_thread(fetched: Fetched) -> None:
         raise ExtractionError(Reason.NEEDS_WORKER, f"{len(body):,} bytes, too many for a thread")
     if not fetched.is_html:
         return
+    from shingling.extraction.decoding import decode  # few crawls extract in threads
+
     html = decode(body, fetched.encoding) if isinstance(body, bytes) else body
     if html.count("<") > _MAX_TAGS_IN_THREAD or html.count("=") > _MAX_ATTRIBUTES_IN_THREAD:
         raise ExtractionError(Reason.NEEDS_WORKER, "too many tags or attributes for a thread")

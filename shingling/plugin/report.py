@@ -64,7 +64,7 @@ class EndLine(NamedTuple):
     level: int = logging.INFO
 
 
-_IGNORE = "If {field} says nothing: DEDUP_IGNORE_FIELDS = {ignored}"
+_IGNORE = "If {most} nothing: DEDUP_IGNORE_FIELDS = {ignored}"
 LINES = (
     EndLine(
         Reason.OTHER_FIELDS,
@@ -460,14 +460,18 @@ class Report:
     def _filled(self, line: EndLine, told: Told) -> str:
         """Fill in a line of the log's end."""
         fields = self._settings.nameable(name for name, _ in told.fields.most_common())
-        may_advise = line.setting and (fields or "{field}" not in line.setting)
+        may_advise = line.setting and (fields or "_FIELDS = {" not in line.setting)
         sentence = f"{line.sentence}. {line.setting}" if may_advise else line.sentence
-        ignored = [*map(printable, self._settings.rules.ignore_fields), *fields[:1]]
+        # Fields that have told as many items apart as the first one: without it, they still would.
+        shown = fields[:_MAX_NAMES]
+        most = [name for name in shown if told.fields[name] == told.fields[shown[0]]]
+        ignored = [*map(printable, self._settings.rules.ignore_fields), *most]
         return sentence.format(
             number=told.number,
             s="" if told.number == 1 else "s",
             fields=_names(told.fields),
             field="".join(fields[:1]),
+            most=", ".join(most) + (" say" if len(most) > 1 else " says"),
             ignored=json.dumps(ignored, ensure_ascii=False),
             named=json.dumps(fields[:1], ensure_ascii=False),
             examples=", ".join(told.examples.values()),

@@ -28,7 +28,10 @@ class Reason(StrEnum):
         return None if name is None or name not in cls._value2member_map_ else cls(name)
 
     # Nothing was extracted.
-    NO_MAIN_TEXT = "no_main_text", "name the field that holds their text in DEDUP_TEXT_FIELD"
+    NO_MAIN_TEXT = (
+        "no_main_text",
+        "name the field that holds their text or HTML in DEDUP_TEXT_FIELD or DEDUP_HTML_FIELD",
+    )
     DATA_IN_SCRIPTS = (
         "data_in_scripts",
         (
@@ -38,7 +41,10 @@ class Reason(StrEnum):
     )
     NOT_HTML = (
         "not_html",
-        "their responses are not HTML: name the field that holds their text in DEDUP_TEXT_FIELD",
+        (
+            "their responses are not HTML: name the field that holds their text or HTML in"
+            " DEDUP_TEXT_FIELD or DEDUP_HTML_FIELD"
+        ),
     )
     TOO_LARGE = "too_large", "they are larger than DEDUP_MAX_BYTES"
     TOO_MANY_ELEMENTS = "too_many_elements", "they have more tags than any page that people read"
@@ -83,6 +89,13 @@ class Reason(StrEnum):
     NO_CONTENT = (
         "no_content",
         "name the field that holds their text or HTML in DEDUP_TEXT_FIELD or DEDUP_HTML_FIELD",
+    )
+    NO_ITEM = (
+        "no_item",
+        (
+            "they are None, or of a class that itemadapter does not know: a pipeline before this"
+            " one may lack its `return item`"
+        ),
     )
     LIST = "list"
     ERROR = "error"

@@ -110,7 +110,7 @@ def own_passage(
         if passage is None or not passage.counts:
             break
         if sum(map(len, mine)) + sum(map(len, theirs)) <= _MAX_CHARACTERS:
-            passage = _Comparison(mine, theirs, in_both).passage(min_words)
+            passage = _TwoTexts(mine, theirs, in_both).passage(min_words)
     return (passage or first)._replace(counts=True) if strict else passage
 
 
@@ -193,7 +193,7 @@ def _around_differences(lines: Sequence[str], others: Sequence[str]) -> list[str
     return [*compress(lines, near.tolist())]
 
 
-class _Comparison:
+class _TwoTexts:
     """Two texts, and which words of the first one the second one says too.
 
     Args:

@@ -13,7 +13,8 @@ from hypothesis import given, strategies as st
 
 from shingling import canonical_words, extract
 from shingling.errors import ExtractionError, SettingsError
-from shingling.extraction.html import decode, sniff_html
+from shingling.extraction.decoding import decode
+from shingling.extraction.html import sniff_html
 from shingling.extraction.main_text import MainText, extract_page
 from shingling.extraction.trafilatura import TrafilaturaPage
 from tests.hostile.growth import is_linear

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from itemadapter import ItemAdapter
@@ -26,6 +26,9 @@ from shingling.plugin.settings import DedupSettings
 from shingling.sketch import Scheme
 from shingling.text import PreparedText
 from tests.support.pages import article
+
+if TYPE_CHECKING:
+    from shingling.rules.own_fields import OwnFields
 
 SETTINGS = DedupSettings.from_settings(Settings())
 PAGE = "https://example.com/articles/7"
@@ -124,6 +127,18 @@ def test_items_without_response_are_compared_only_with_text_and_url() -> None:
         assert chosen({"name": "x"}, source, set()) == Reason.NO_URL
         own = chosen({"url": PAGE, "text": TEXT}, source, set())
         assert own == Document(Kind.ITEM, PAGE, text=TEXT)
+
+
+def test_the_response_of_an_item_says_nothing_and_any_other_response_counts() -> None:
+    def own_fields(item: dict[str, Any], page: HtmlResponse) -> OwnFields | None:
+        document = choose_document(item, ItemSource(page, is_only_item=True), SETTINGS, set())
+        assert isinstance(document, Document)
+        return document.own_fields
+
+    pages = response(), response(f"{PAGE}/copy")
+    sizes = [own_fields({"response": page, "size": 5}, page) for page in pages]
+    assert sizes[0] == sizes[1] == own_fields({"size": 5}, pages[0])
+    assert own_fields({"response": pages[1], "size": 5}, pages[0]) != sizes[0]
 
 
 @dataclass

@@ -51,6 +51,19 @@ class DropFour:
             raise DropItem("no four")
         return item
 """
+SAVE = """
+class Save:
+    def process_item(self, item):
+        pass
+
+class Model:
+    def process_item(self, item):
+        return self
+
+class After:
+    def process_item(self, item):
+        return {"came": type(item).__name__}
+"""
 PLAIN = ("status", "duplicate", "original", "resemblance")
 
 
@@ -105,6 +118,39 @@ def test_a_sub_domain_of_a_preferred_site_is_told_apart(tmp_path: Path) -> None:
         done, "Dropped the item of https://news.own.example/a: duplicate of https://copies"
     )
     assert "secret" not in done.log
+
+
+def test_fields_that_keep_the_same_items_are_ignored_together(tmp_path: Path) -> None:
+    items = [
+        {"url": f"https://a.example/{n}", "text": article(1), "file": f"{n}.html", "folder": n}
+        for n in range(4)
+    ]
+    items[3]["views"] = 7
+    done = crawl(tmp_path, items)
+    assert len(done.items) == 4
+    (line,) = lines(done, "Dedup: 3 items kept because the fields differ: file (3), folder (3), ")
+    assert line.endswith('. If file, folder say nothing: DEDUP_IGNORE_FIELDS = ["file", "folder"]')
+    (tmp_path / "dedup.db").unlink()
+    done = crawl(tmp_path, items, 'DEDUP_IGNORE_FIELDS=["file", "folder"]')
+    assert len(done.items) == 2
+    (line,) = lines(done, "If views says nothing: ")
+    assert line.endswith('DEDUP_IGNORE_FIELDS = ["file", "folder", "views"]')
+
+
+def test_what_is_no_item_is_kept_and_the_log_says_what_may_be_missing(tmp_path: Path) -> None:
+    project = Project(tmp_path, SPIDER)
+    project.write("made.json", json.dumps([{"url": "https://a.example/1", "text": article(1)}] * 3))
+    project.write("shop/save.py", SAVE)
+    for before, came in (("Save", "NoneType"), ("Model", "Model")):
+        pipelines = json.dumps({f"shop.save.{before}": 100, "shop.save.After": 300})
+        done = project.crawl("-s", f"ITEM_PIPELINES={pipelines}", "-s", "DEDUP_ACTION=tag")
+        assert done.items == [{"came": came}] * 3
+        assert done.stat("dedup/skipped/no_item") == "3"
+        assert not lines(done, "Dedup failed")
+        (line,) = lines(
+            done, "WARNING: Dedup did not compare 3 of 3 items (no_item): they are None"
+        )
+        assert line.endswith("a pipeline before this one may lack its `return item`")
 
 
 def test_a_preferred_site_without_a_page_is_a_warning(tmp_path: Path) -> None:

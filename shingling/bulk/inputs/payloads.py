@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from w3lib.encoding import http_content_type_encoding
 
-from shingling.extraction.html import decode
+from shingling.extraction.decoding import decode
 from shingling.extraction.pages import Fetched
 from shingling.files.lines import AFTER_OBJECT, BOM, json_object, limited_lines
 from shingling.files.pages import SkippedPage

@@ -103,7 +103,7 @@ class ItemDecider:
         """Drop an item whose document is a duplicate, or let it go on with its result.
 
         Args:
-            item: of any class that itemadapter knows.
+            item: of any class that itemadapter knows; any other object is kept.
             source: where it came from; None if that is not known.
 
         Raises:
@@ -131,6 +131,8 @@ class ItemDecider:
         return await self._keep(item, document, outcome, response)
 
     def _document_of(self, item: Any, source: ItemSource | None) -> Document | Reason:
+        if not ItemAdapter.is_item(item):
+            return Reason.NO_ITEM
         urls: set[str] = set()
         if source is not None and source.response is not None:
             urls = self._urls.setdefault(source.response, urls)

@@ -130,7 +130,11 @@ def choose_document(
     title = settings.title_field, adapter.get(settings.title_field)
     if own.title is None:  # what cannot be read as a title is data
         others.discard(settings.title_field)
-    values = [(name, adapter[name]) for name in adapter if name not in others]
+    values = [
+        (name, value)
+        for name, value in adapter.items()
+        if name not in others and value is not response
+    ]
     urls = [chosen.url] if chosen.url else []
     if response is not None:
         urls += _urls_of(response)

@@ -7,12 +7,12 @@ import logging
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from shingling.errors import NoStoreError, StoreUnavailableError
+from shingling.extraction.limits import call_libc, share_heap
 from shingling.plugin.waiting import UnderWay
 from shingling.store.decide.check import check_batch
 from shingling.store.known import has_no_pages
@@ -85,6 +85,7 @@ class StoreThread:
             StoreError, SchemeError: the store cannot be used.
         """
         self.is_dry_run = dry_run
+        share_heap()  # before there are threads
         return await self._call(self._open, spider, shown)
 
     def _open(self, spider: str, shown: dict[str, Any]) -> Scheme:
@@ -258,7 +259,4 @@ class StoreThread:
 def _trim_memory() -> None:
     """Give free memory of the process back to the system: glibc keeps ever more of it."""
     if sys.platform == "linux":
-        with suppress(ImportError, AttributeError):  # a Python without ctypes, another C library
-            from ctypes import CDLL
-
-            CDLL(None).malloc_trim(0)
+        call_libc("malloc_trim", 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -52,6 +53,40 @@ def extract_all(work: PageExtractor, bodies: Sequence[Any]) -> list[Extraction |
         return found
 
     return asyncio.run(main())
+
+
+THREADS = """
+import resource
+import threading
+from pathlib import Path
+from shingling.extraction.limits import share_heap
+
+def reserved():
+    return int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+
+def allocate():
+    kept = bytearray(10_000)
+    met.wait()
+    met.wait()
+
+resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+share_heap()
+threading.stack_size(1 << 18)
+met = threading.Barrier(9)
+before = reserved()
+for _ in range(8):
+    threading.Thread(target=allocate).start()
+met.wait()
+print(reserved() - before)
+met.wait()
+"""
+
+
+def test_threads_reserve_little_if_the_address_space_is_limited() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", THREADS], capture_output=True, text=True, check=True
+    )
+    assert int(done.stdout) < 64 << 20  # what glibc reserves for one thread otherwise
 
 
 @pytest.mark.parametrize("memory", [MEMORY, 0])

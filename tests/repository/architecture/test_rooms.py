@@ -165,7 +165,7 @@ def test_no_modules_import_each_other_in_a_circle(imports: list[Import], types: 
 
 # What is imported by a crawl whose items have a text of their own, and to show a page
 
-MOST_MODULES, MOST_LINES = 85, 15_570
+MOST_MODULES, MOST_LINES = 85, 15_565
 """More says that something was imported which such a crawl does not need."""
 
 MOST_MODULES_TO_SHOW = 81
