@@ -404,6 +404,7 @@ static PyObject *sign(PyObject *self, PyObject *args)
 #define RUN 5 /* words by which a passage is known again */
 #define MAX_SIGNS 4 /* before a number */
 #define MAX_PASSAGES 200 /* that are looked at */
+#define MAX_CUT 64 /* words of a passage that is looked at line by line as well */
 #define MAX_PLACES 8 /* of the words before and behind a passage */
 #define MAX_CHARACTERS 200000 /* of two texts */
 #define MAX_LINES 0xFFFF /* more are one, as split_lines has it */
@@ -1084,6 +1085,8 @@ static int says_other_number(const Lines *own, const Lines *other, Py_ssize_t st
     find_place(own, other, start, end, &low, &high);
     if (has_other_number(own, other, start, end, low, high, is_said, room))
         return 1;
+    if (end - start > MAX_CUT)
+        return 0;
     for (at = start; start < end; start = at) {
         while (at < end && own->line[at] == own->line[start])
             at++;
