@@ -404,6 +404,7 @@ static PyObject *sign(PyObject *self, PyObject *args)
 #define RUN 5 /* words by which a passage is known again */
 #define MAX_SIGNS 4 /* before a number */
 #define MAX_PASSAGES 200 /* that are looked at */
+#define MAX_CUT 64 /* words of a passage that is looked at line by line as well */
 #define MAX_PLACES 8 /* of the words before and behind a passage */
 #define MAX_CHARACTERS 200000 /* of two texts */
 #define MAX_LINES 0xFFFF /* more are one, as split_lines has it */
@@ -1038,16 +1039,11 @@ static int are_other_words(const Lines *own, Py_ssize_t start, Py_ssize_t end, c
     return 2 * common < count;
 }
 
-/* Whether a passage has a number that does not stand in its place. */
+/* Whether some words have a number that does not stand in their place. */
 static int has_other_number(const Lines *own, const Lines *other, Py_ssize_t start, Py_ssize_t end,
-                            const uint8_t *is_said, uint64_t *room)
+                            Py_ssize_t low, Py_ssize_t high, const uint8_t *is_said, uint64_t *room)
 {
-    Py_ssize_t low, high, next, at = start;
-    while (at < end && kind_of(own, at) == WORD)
-        at++;
-    if (at == end)
-        return 0;
-    find_place(own, other, start, end, &low, &high);
+    Py_ssize_t next, at = start;
     int counts[] = {0, 0, 0}; /* kinds that count */
     for (Py_ssize_t there = low; there < high; there++)
         counts[kind_of(other, there)] = 1;
@@ -1077,6 +1073,29 @@ static int has_other_number(const Lines *own, const Lines *other, Py_ssize_t sta
     return 0;
 }
 
+/* Whether a passage, or what a line has of it, has a number that does not stand in its place. */
+static int says_other_number(const Lines *own, const Lines *other, Py_ssize_t start, Py_ssize_t end,
+                             const uint8_t *is_said, uint64_t *room)
+{
+    Py_ssize_t low, high, at = start;
+    while (at < end && kind_of(own, at) == WORD)
+        at++;
+    if (at == end)
+        return 0;
+    find_place(own, other, start, end, &low, &high);
+    if (has_other_number(own, other, start, end, low, high, is_said, room))
+        return 1;
+    if (end - start > MAX_CUT)
+        return 0;
+    for (at = start; start < end; start = at) {
+        while (at < end && own->line[at] == own->line[start])
+            at++;
+        if (has_other_number(own, other, start, at, low, high, is_said, room))
+            return 1;
+    }
+    return 0;
+}
+
 /* Whether some lines say more than others. */
 static int say_more(const Lines *own, const Lines *other, const uint8_t *left_out,
                     Py_ssize_t min_words, Memory *memory)
@@ -1097,7 +1116,7 @@ static int say_more(const Lines *own, const Lines *other, const uint8_t *left_ou
     for (Py_ssize_t start = 0, end; start < own->words; start = end + 1) {
         for (end = start; !is_said[end];)
             end++;
-        if (end > start && has_other_number(own, other, start, end, is_said, room))
+        if (end > start && says_other_number(own, other, start, end, is_said, room))
             return MORE;
     }
     return NOTHING;

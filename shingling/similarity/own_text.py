@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from itertools import chain, compress
+from itertools import chain, compress, pairwise
 from os.path import commonprefix  # of any strings
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 _RUN = 5  # words in a row by which a passage is known again
 _MAX_CHARACTERS = 200_000  # of two texts that are compared
 _MAX_PASSAGES = 200  # that are looked at
+_MAX_CUT = 64  # words of a passage that is looked at line by line as well
 _MAX_PLACES = 8  # of the words before and behind a passage
 _MOST_BEFORE, _EXCERPT_CHARACTERS = 24, 80  # characters of a line that are shown
 
@@ -236,8 +237,11 @@ class _TwoTexts:
         """Passage that counts, or else the first one."""
         passages, of_its_own = map(_passages, (self._is_said, self._is_said_of_it))
         for start, end in passages[:_MAX_PASSAGES]:
-            if number := self._other_number(start, end):
-                return self._passage(start, end, counts=True, number=number)
+            low, high = self._place(start, end)
+            there = _sorted(self._other_words[low:high])
+            for part in ((start, end), *self._by_line(start, end)):
+                if number := self._other_number(*part, *there):
+                    return self._passage(start, end, counts=True, number=number)
         long = [(end - start, start, end) for start, end in of_its_own if end - start >= _RUN]
         if sum(size for size, _, _ in long) >= max(min_words, 1):
             return self._passage(*max(long)[1:], counts=True)
@@ -272,12 +276,18 @@ class _TwoTexts:
         size, low, high = min(between, default=(0, 0, 0))
         return (low, high) if size <= 4 * (end - start + _RUN) else (0, 0)
 
-    def _other_number(self, start: int, end: int) -> str:
-        """Find a number of a passage that does not stand in its place in the second text."""
-        low, high = self._place(start, end)
-        (numbers, words), (other_numbers, other_words) = map(
-            _sorted, (self._words[start:end], self._other_words[low:high])
-        )
+    def _by_line(self, start: int, end: int) -> list[tuple[int, int]]:
+        """Cut a short passage where lines end: a new line says nothing of the one before it."""
+        if end - start > _MAX_CUT:
+            return []
+        cuts = start + 1 + np.flatnonzero(np.diff(self._line_of[start:end]))
+        return [*pairwise([start, *cuts.tolist(), end])]
+
+    def _other_number(
+        self, start: int, end: int, other_numbers: Sequence[str], other_words: Counter[str]
+    ) -> str:
+        """Find a number of some words that is not among those in their place."""
+        numbers, words = _sorted(self._words[start:end])
         others = iter(other_numbers)
         # If all stand there, it is in this order.
         missing = [one for one in numbers if not any(_are_same(one, other) for other in others)]

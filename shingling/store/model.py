@@ -226,7 +226,7 @@ class SplitText:
 
     @property
     def counted_numbers(self) -> dict[int, list[str]]:
-        """Of these, lines of the template whose numbers count."""
+        """Of these, lines whose numbers are not known to move."""
         return {key: lines for key, lines in self.numbered.items() if self._counts(key, lines)}
 
     @property

@@ -167,9 +167,8 @@ class Site:
             lines[key] = lines.pop(key, LineCounts()).plus(counted)
 
     def counts_number(self, key: int, lines: Iterable[str]) -> bool:
-        """Whether the numbers in lines of the template are not known to move; a price never is."""
-        is_known = key in self.lines and self.lines[key].moves and not has_price(lines)
-        return self.is_template(key) and not is_known
+        """Whether the numbers in lines are not known to move; a price never is."""
+        return key not in self.lines or not self.lines[key].moves or has_price(lines)
 
     def learn(self, block: int, title: int) -> None:
         """Note a block of a page with this title (32 bits, not 0)."""

@@ -61,6 +61,23 @@ def test_another_number_counts_with_its_sign_separators_and_unit(
 @pytest.mark.parametrize(
     ("mine", "theirs"),
     [
+        ("One tablet has 10 mg, a box has 40 tablets", "One tablet has 5 mg, a box has 35 tablets"),
+        ("Rent: 620 euros", "Rent: 600 euros"),
+        ("price in our shop\n620 euros", "price in our shop\n600 euros"),
+    ],
+)
+@pytest.mark.parametrize("shape", ["{0}\n{1}\n{2}\n{3}", "{0}\n{2}\n{1}\n{3}"])
+def test_a_new_line_beside_another_number_hides_nothing(mine: str, theirs: str, shape: str) -> None:
+    new = "This page was changed: it has another dose for young people now"
+    text = shape.format(BEFORE, mine, new, BEHIND)
+    assert counts(text, f"{BEFORE}\n{theirs}\n{BEHIND}")
+    assert says_more(text, f"{BEFORE}\n{theirs}\n{BEHIND}", "keep", 20)
+    assert not counts(text, f"{BEFORE}\n{mine}\n{BEHIND}")
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs"),
+    [
         ("for amd64 and python3 on x86_64", "for i386 and python2 on x86_32"),
         ("for i386", "for amd64"),
         ("the tool libfoo-2.4.1 does", "the tool does"),

@@ -60,6 +60,26 @@ def test_what_an_original_says_too_is_no_reason_to_keep_a_page(store: Store) -> 
     assert shorter.original in (SITE + "a", SITE + "b")
 
 
+@pytest.mark.parametrize("row", ["{}\n{}", "{}: {}"])
+def test_a_number_counts_for_its_label_wherever_another_line_has_it(store: Store, row: str) -> None:
+    def flat(path: str, order: Sequence[int], *facts: int) -> Page:
+        rows = [row.format(f"Label {'abcd'[at]}", facts[at]) for at in order]
+        return Page(SITE + path, "\n".join([*PROSE, *rows, PROSE[1]]), title="Flat", fetched=1)
+
+    first, equal, reordered = [0, 1, 2, 3], [3, 3, 2, 5], [3, 2, 2, 5]
+    assert said(
+        store.check(
+            [
+                flat("a", first, *equal),
+                flat("b", first, *reordered),
+                flat("c", first, 3, 5, 2, 3),
+                flat("d", [1, 3, 0, 2], 3, 7, 2, 5),
+                flat("e", [1, 3, 0, 2], *equal),
+            ]
+        )
+    ) == [NEW, KEPT, KEPT, KEPT, COPY]
+
+
 def test_on_other_sites_resemblance_decides(store: Store) -> None:
     store.check([bulletin(10)])
     assert said(store.check([bulletin(20, site=OTHER_SITE)])) == [COPY]
