@@ -19,22 +19,16 @@ _LETTERS_LOOKED_AT = 1 << 14
 
 
 def decode(body: bytes, encoding: str | None = None) -> str:
-    """Decode an HTML body; what cannot be decoded becomes U+FFFD, and NUL is removed.
+    """Decode an HTML body; what cannot be decoded becomes U+FFFD.
 
     Valid UTF-8 is UTF-8, whatever is declared: declarations are often wrong, and other text
     is hardly ever valid UTF-8. Else, in this order: a byte order mark, `encoding` (of the
     HTTP header), the page's own declaration, a guess from the bytes. The guess also goes before
     a declaration by which most of the characters beyond ASCII are lost.
     """
-    if b"\x1b" not in body:  # ISO-2022-JP is valid UTF-8
-        try:
-            return body.replace(b"\0", b"").decode("utf-8-sig")
-        except UnicodeDecodeError:
-            pass
-    return clean(_decoded(body, encoding))
-
-
-def _decoded(body: bytes, encoding: str | None) -> str:
+    text = _decode_utf8(body)
+    if text is not None:
+        return text
     named = {resolve_encoding(encoding or ""), html_body_declared_encoding(body)}
     if named & _NO_CHARSETS:
         return body.decode(_guess_encoding(body) or "windows-1252", "replace")
@@ -48,6 +42,21 @@ def _decoded(body: bytes, encoding: str | None) -> str:
         guessed = body.decode(_guess_encoding(body) or "windows-1252", "replace")
         return min(declared, guessed, key=lambda text: text.count(_REPLACEMENT))
     return declared
+
+
+def decode_clean(body: bytes, encoding: str | None = None) -> str:
+    """Decode an HTML body, without NUL and lone surrogates, which no UTF-8 has."""
+    text = _decode_utf8(body.replace(b"\0", b""))
+    return clean(decode(body, encoding)) if text is None else text
+
+
+def _decode_utf8(body: bytes) -> str | None:
+    if b"\x1b" in body:  # ISO-2022-JP is valid UTF-8
+        return None
+    try:
+        return body.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return None
 
 
 def _guess_encoding(body: bytes) -> str | None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
 from shingling.errors import ExtractionError, require_type
-from shingling.extraction.decoding import decode
+from shingling.extraction.decoding import decode, decode_clean
 from shingling.extraction.extractors import Extracted, default_extractor, find_extractor
 from shingling.extraction.html import Head
 from shingling.extraction.parsed import is_enough, language_code, plain_title
@@ -112,7 +112,7 @@ def extract_page(
     if isinstance(html, bytes):
         if html.startswith(_BINARY):
             raise ExtractionError(Reason.NOT_HTML, "a binary file, not HTML")
-        html = decode(html, encoding)
+        html = decode_clean(html, encoding)
     else:
         html = clean(html)
     # One reference to a control character would cost trafilatura the whole text.

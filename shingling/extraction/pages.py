@@ -7,6 +7,7 @@ import os
 import re
 from collections import Counter
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from shingling.errors import ExtractionError
@@ -107,6 +108,7 @@ class PageExtractor:
 
     def warm_up(self) -> None:
         """Load parser, extractor and dictionaries: the first page takes no longer than others."""
+        import_module("shingling.extraction.main_text")
         self.extractor.load_parser()
         self.extractor.load_function()
         sign("é", self.scheme)
@@ -210,7 +212,7 @@ def check_for_thread(fetched: Fetched) -> None:
         raise ExtractionError(Reason.NEEDS_WORKER, f"{len(body):,} bytes, too many for a thread")
     if not fetched.is_html:
         return
-    from shingling.extraction.decoding import decode  # few crawls extract in threads
+    from shingling.extraction.decoding import decode  # a crawl with workers needs none
 
     html = decode(body, fetched.encoding) if isinstance(body, bytes) else body
     if html.count("<") > _MAX_TAGS_IN_THREAD or html.count("=") > _MAX_ATTRIBUTES_IN_THREAD:
